@@ -40,7 +40,8 @@ git ls-files --cached --others --exclude-standard '*.cpp' '*.hpp' ':!tests' |
         if ((room, word) in allowed || (room, whole) in allowed || (room, word ">") in allowed) next
       } else {
         word = text
-        gsub(/^"|".*$/, "", word)
+        sub(/^"/, "", word)
+        sub(/".*/, "", word)
         if (word !~ /\//) next  # a neighbour in the same folder
         split(word, part, "/")
         word = part[1]
