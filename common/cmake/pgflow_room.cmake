@@ -3,6 +3,8 @@
 # Warnings and sanitizers, for our own targets only (never forced on a project that embeds us).
 function(pgflow_compile_rules target)
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Wconversion)
+  # g++ 12 reports -Wrestrict inside libstdc++ for `"literal" + std::string` (GCC bug 105651).
+  target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
   if(PGFLOW_WERROR)
     target_compile_options(${target} PRIVATE -Werror)
   endif()
