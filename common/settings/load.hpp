@@ -1,0 +1,53 @@
+// Reads a config file: all of its problems at once, or settings that need no further checking.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "settings/settings.hpp"
+
+namespace pgflow::settings {
+
+// One thing wrong, where it stands and what would be right.
+struct Problem {
+  std::string file;
+  Position position;
+  std::string path;    // "flows[0].steps.classify.processes"
+  std::string reason;  // "must be an integer from 0 to 1000, got "four""
+  std::string hint;
+  bool warning = false;
+
+  // file:line:column: path: reason
+  std::string location_and_reason() const;
+};
+
+// Flags win over the environment, the environment over the file.
+struct Overrides {
+  std::optional<std::string> database_url;
+};
+
+struct LoadError {
+  int exit_code = 0;              // 66: no such file; 78: invalid
+  std::vector<Problem> problems;  // in file order, never empty
+};
+
+// The lines that a terminal shows: "error: …" and "hint: …" for each problem.
+std::string text_of(std::span<const Problem> problems);
+
+tl::expected<Settings, LoadError> load(
+    const std::filesystem::path& file, const Overrides& overrides = {}
+);
+
+// The second half of validation, for which the worker program must have been asked: the config's
+// steps against the flow's own. A step that nobody serves is a warning.
+std::vector<Problem> check_steps(
+    const Settings& settings,
+    const FlowSettings& flow,
+    QueueMode described_mode,
+    std::span<const std::string> described_steps
+);
+
+}  // namespace pgflow::settings

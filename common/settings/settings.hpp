@@ -1,0 +1,96 @@
+// The config file as plain structs with their defaults; const after load().
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace pgflow::settings {
+
+using Milliseconds = std::chrono::milliseconds;
+
+// Where a value stands in the config file, so that a later check can still point at it.
+struct Position {
+  int line = 0;  // from 1; 0: not from the file
+  int column = 0;
+};
+
+struct LogSettings {
+  std::string level = "info";   // trace | debug | info | warn | error
+  std::string format = "auto";  // json | simple | fancy; auto: fancy on a terminal, else json
+};
+
+struct SupervisorSettings {
+  std::string name;                 // default: the host's name
+  std::filesystem::path state_dir;  // default: .pgflow beside the config file
+  Milliseconds shutdown_deadline{25'000};
+  Milliseconds kill_margin{5'000};
+  int max_parallel_starts = 0;  // default: number of cores
+  int max_spawns_per_second = 10;
+  LogSettings log;
+};
+
+struct DatabaseSettings {
+  std::string url;         // empty only with `embedded`
+  std::string url_source;  // where `url` came from, for people: "config.json", "DATABASE_URL", …
+  // All connections of this supervisor and its workers. 80 leaves room in PostgreSQL's default 100.
+  int max_connections = 80;
+  Milliseconds connect_timeout{5'000};
+  bool embedded = false;
+};
+
+struct RestartSettings {
+  Milliseconds base{250};
+  double factor = 2;
+  Milliseconds max{30'000};
+  Milliseconds healthy_after{60'000};
+};
+
+struct DefaultSettings {
+  Milliseconds start_timeout{30'000};
+  Milliseconds watchdog{10'000};
+  RestartSettings restart;
+};
+
+struct WorkerProgram {
+  std::vector<std::string> command;                      // command[0] is an absolute path
+  std::vector<std::pair<std::string, std::string>> env;  // added to ours, in file order
+  std::filesystem::path cwd;                             // absolute
+  Position command_position;
+};
+
+// One pool: the processes that serve one step, or the whole flow in queue mode "flow".
+struct StepSettings {
+  std::string slug;  // empty in queue mode "flow"
+  int processes = 1;
+  int max_concurrent = 10;
+  Position position;
+};
+
+enum class QueueMode { flow, step };
+std::string_view to_string(QueueMode mode);
+
+struct FlowSettings {
+  std::string slug;
+  QueueMode queue_mode = QueueMode::step;
+  WorkerProgram worker;
+  std::vector<StepSettings> steps;
+  // Steps that other hosts serve, with their positions.
+  std::vector<std::pair<std::string, Position>> elsewhere;
+  Position slug_position;
+  Position mode_position;
+  Position steps_position;
+};
+
+struct Settings {
+  std::filesystem::path file;  // as the user wrote it, for messages
+  SupervisorSettings supervisor;
+  DatabaseSettings database;
+  DefaultSettings defaults;
+  std::vector<FlowSettings> flows;
+};
+
+}  // namespace pgflow::settings
