@@ -1,0 +1,105 @@
+// The process's one logger: spdlog gives the level, the lock and the sink, line.cpp gives the text.
+#include "log/log.hpp"
+
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <memory>
+
+namespace pgflow::log {
+namespace {
+
+struct Log {
+  explicit Log(Options given) : options(std::move(given)) {
+    const bool terminal = ::isatty(STDERR_FILENO) == 1;
+    format = options.format.value_or(terminal ? Format::fancy : Format::simple);
+    const char* no_colour = std::getenv("NO_COLOR");
+    colour = terminal && (no_colour == nullptr || *no_colour == '\0');
+    for (const auto& [key, value] : options.context) context.emplace_back(key, value);
+    logger.set_pattern("%v");
+  }
+
+  Options options;
+  Format format;
+  bool colour;
+  std::vector<Field> context;  // points into options
+  spdlog::logger logger{"pgflow", std::make_shared<spdlog::sinks::stderr_sink_mt>()};
+};
+
+spdlog::level::level_enum spdlog_level(Level level) {
+  switch (level) {
+    case Level::debug:
+      return spdlog::level::debug;
+    case Level::info:
+      return spdlog::level::info;
+    case Level::warn:
+      return spdlog::level::warn;
+    case Level::error:
+      return spdlog::level::err;
+  }
+  return spdlog::level::err;
+}
+
+std::unique_ptr<Log> make(Options options) {
+  auto log = std::make_unique<Log>(std::move(options));
+  log->logger.set_level(spdlog_level(log->options.level));
+  return log;
+}
+
+// Never destroyed: threads and destructors may still log while the process ends.
+std::unique_ptr<Log>& current() {
+  static auto* log = new std::unique_ptr<Log>(make({}));
+  return *log;
+}
+
+void write_with_error(Level level, std::string_view event, const Error& problem, Fields given) {
+  std::vector<Field> fields(given);
+  fields.emplace_back("error", problem.message);
+  if (!problem.kind.empty()) fields.emplace_back("error_kind", problem.kind);
+  if (!problem.detail.empty()) fields.emplace_back("error_detail", problem.detail);
+  if (!problem.hint.empty()) fields.emplace_back("error_hint", problem.hint);
+  if (!problem.sqlstate.empty()) fields.emplace_back("sqlstate", problem.sqlstate);
+  write(level, event, fields);
+}
+
+}  // namespace
+
+void init(Options options) {
+  current() = make(std::move(options));
+}
+
+void set_level(Level level) {
+  current()->logger.set_level(spdlog_level(level));
+}
+
+bool enabled(Level level) {
+  return current()->logger.should_log(spdlog_level(level));
+}
+
+void write(Level level, std::string_view event, std::span<const Field> fields) {
+  Log& log = *current();
+  if (!log.logger.should_log(spdlog_level(level))) return;
+  const Line line{
+      .time = WallClock::now(),
+      .level = level,
+      .component = log.options.component,
+      .pid = ::getpid(),
+      .event = event,
+      .fields = fields,
+      .context = log.context,
+  };
+  const std::string text = render(line, log.format, log.colour);
+  log.logger.log(spdlog_level(level), spdlog::string_view_t(text.data(), text.size()));
+}
+
+void warn(std::string_view event, const Error& error, Fields fields) {
+  write_with_error(Level::warn, event, error, fields);
+}
+
+void error(std::string_view event, const Error& error, Fields fields) {
+  write_with_error(Level::error, event, error, fields);
+}
+
+}  // namespace pgflow::log
