@@ -1,71 +1,102 @@
-// What pgflow throws. An Error has PostgreSQL's shape, so a text raised in SQL and one raised here
-// read alike.
+// What pgflow throws: typed exceptions in PostgreSQL's own shape, so a text raised in SQL and one
+// raised here read alike.
 #pragma once
 
-#include <cstdint>
+#include <cstddef>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
+
+#include <pgflow/ids.hpp>
 
 namespace pgflow {
 
+// One problem, told the way PostgreSQL tells it. Everything but kind and message may be empty.
 struct Error {
-  std::string kind;  // stable name, as in sql-core 3.12: "flow_queue_name", "empty_flow", ...
-  std::string message;
-  std::string detail{};
-  std::string hint{};
-  std::string sqlstate{};
-  std::string text() const;  // message, detail, hint on one line
+  std::string kind;        // stable word, the same as in SQL: "flow_queue_name", "empty_flow", …
+  std::string message;     // what is wrong, one sentence
+  std::string detail{};    // the facts
+  std::string hint{};      // what to do about it
+  std::string sqlstate{};  // five characters when the database raised it
+
+  // Message, detail and hint on one line.
+  std::string text() const;
 };
 
+// Base of all that follows; what() is error().text().
 class Exception : public std::runtime_error {
  public:
-  explicit Exception(Error e) : std::runtime_error(e.text()), error_(std::move(e)) {}
+  explicit Exception(Error error) : std::runtime_error(error.text()), error_(std::move(error)) {}
   const Error& error() const noexcept { return error_; }
 
  private:
   Error error_;
 };
 
-// --- the author's mistake in a definition --------------------------------------------------
+// ---- The author's mistake in a definition: thrown where the flow is built, before any thread or
+// connection exists. pgflow::main ends with exit code 65 on every FlowError.
+
 struct FlowError : Exception {
   using Exception::Exception;
 };
+
+// A flow or step slug breaks the rules of check_slug. Kinds invalid_flow_slug, invalid_step_slug.
 struct InvalidSlugError : FlowError {
-  InvalidSlugError(std::string given, Error e) : FlowError(std::move(e)), slug(std::move(given)) {}
+  InvalidSlugError(std::string bad_slug, Error error);
   std::string slug;
 };
+
+// An option is out of range, e.g. max_attempts 0. Kind option.
 struct OptionError : FlowError {
-  explicit OptionError(std::string m) : FlowError({"option", std::move(m)}) {}
-};
-struct PatternError : FlowError {
-  explicit PatternError(std::string m) : FlowError({"pattern", std::move(m)}) {}
+  explicit OptionError(std::string message);
 };
 
-// --- step queues: thrown by with_step_queues() before any worker or database work ---------
+// A condition can never be stored or contradicts itself. Kind pattern.
+struct PatternError : FlowError {
+  explicit PatternError(std::string message);
+};
+
+// ---- Queues of a flow: thrown by with_step_queues() and resolve_routes() in the order of
+// sql-core 4.3.
+
 struct StepQueueError : FlowError {
-  StepQueueError(std::string flow, Error e) : FlowError(std::move(e)), flow_slug(std::move(flow)) {}
+  StepQueueError(std::string flow, Error error);
   std::string flow_slug;
 };
-struct QueueNameLengths {  // both candidates of the failing step
+
+// Both names that were tried for the step that fits neither; the lengths are their size().
+struct QueueNameCandidates {
   std::string step_slug;
   std::size_t step_index = 0;
-  std::string readable_name, fallback_name;
-  std::size_t maximum = 47;
+  std::string readable_name;
+  std::string fallback_name;
+  std::size_t maximum = kMaxPgmqQueueNameLength;
 };
-struct FlowQueueNameError : StepQueueError, QueueNameLengths {
+
+// Even "<flow>__0" is too long: no step of this flow can have a queue of its own. Kind
+// flow_queue_name.
+struct FlowQueueNameError : StepQueueError, QueueNameCandidates {
   FlowQueueNameError(const std::string& flow, const std::string& step, std::size_t index);
   std::string shortest_fallback;
 };
-struct StepQueueNameError : StepQueueError, QueueNameLengths {
+
+// Neither the readable name nor "<flow>__<index>" of this step fits. Kind step_queue_name.
+struct StepQueueNameError : StepQueueError, QueueNameCandidates {
   StepQueueNameError(const std::string& flow, const std::string& step, std::size_t index);
 };
+
+// A plain flow's one queue would be longer than 47 characters. Kind default_queue_name.
 struct DefaultQueueNameError : StepQueueError {
   explicit DefaultQueueNameError(const std::string& flow);
 };
+
+// with_step_queues() of a flow without steps. Kind empty_flow.
 struct EmptyStepQueuedFlowError : StepQueueError {
   explicit EmptyStepQueuedFlowError(const std::string& flow);
 };
+
+// Two steps differ in case only, or not at all. Kind duplicate_step_slug.
 struct DuplicateStepSlugError : StepQueueError {
   DuplicateStepSlugError(
       const std::string& flow,
@@ -74,8 +105,12 @@ struct DuplicateStepSlugError : StepQueueError {
       const std::string& step,
       std::size_t index
   );
-  std::string step_slug, other_step_slug;
+  std::string step_slug;
+  std::string other_step_slug;
 };
+
+// Two steps resolve to one queue. The slug rules make that impossible; this is the net below them.
+// Kind duplicate_queue_route.
 struct DuplicateQueueRouteError : StepQueueError {
   DuplicateQueueRouteError(
       const std::string& flow,
@@ -83,43 +118,58 @@ struct DuplicateQueueRouteError : StepQueueError {
       const std::string& step,
       const std::string& queue
   );
-  std::string step_slug, other_step_slug, queue_name;
+  std::string step_slug;
+  std::string other_step_slug;
+  std::string queue_name;
 };
 
-// --- worker start ------------------------------------------------------------------------
+// ---- Starting a worker: thrown by EdgeWorker::start() before any database work; pgflow::main ends
+// with 64.
+
+// Kinds step_missing, step_unknown, step_not_allowed.
 struct StepSelectionError : Exception {
   enum class Reason { missing, unknown, not_allowed };
   StepSelectionError(
-      Reason reason,
+      Reason why,
       const std::string& flow,
-      const std::string& given,
-      const std::vector<std::string>& valid
+      const std::string& step,
+      const std::vector<std::string>& valid_steps
   );
   Reason reason;
-  std::string flow_slug, given;
-  std::vector<std::string> valid;
+  std::string flow_slug;
+  std::string given;               // "" when none was given
+  std::vector<std::string> valid;  // the flow's steps, in order
 };
+
+// A process runs one worker, once. Kind already_started.
 struct AlreadyStartedError : Exception {
   AlreadyStartedError();
 };
+
+// A handler asks for a resource that nobody lent; only forms without a compile-time check can throw
+// it. Kind missing_resource.
 struct MissingResourceError : Exception {
-  explicit MissingResourceError(std::string m) : Exception({"missing_resource", std::move(m)}) {}
+  explicit MissingResourceError(std::string type_name);
 };
 
-// --- JSON --------------------------------------------------------------------------------
+// ---- JSON that does not fit its C++ type, or the other way round. Kind json.
 struct JsonError : Exception {
-  JsonError(std::string pointer, std::string reason);
-  std::string pointer;  // RFC 6901, "" is the whole document
+  JsonError(std::string at, std::string why);
+  std::string pointer;  // RFC 6901; "" is the whole document
   std::string reason;
 };
 
-// --- what a handler may throw: anything. Any other exception fails the attempt and is retried.
-// -----
+// ---- What a handler may throw: anything, which fails the attempt and is retried by policy. Two
+// have a meaning.
+
+// The attempt failed and no further attempt can help.
 struct PermanentFailure : std::runtime_error {
   using std::runtime_error::runtime_error;
-};  // no further attempts
+};
+
+// The handler noticed a stop request: after a stop for shutdown the task is given back untouched.
 struct Aborted : std::runtime_error {
   Aborted() : std::runtime_error("stopped") {}
-};  // worker is stopping: leave the task alone
+};
 
 }  // namespace pgflow
