@@ -192,7 +192,7 @@ template <class T>
 struct Provided {
   using type = T;
   T* shared = nullptr;
-  std::function<std::shared_ptr<T>()> make{};
+  std::function<std::shared_ptr<void>()> make{};
 };
 
 // Lends one object to every handler call. It must outlive the worker and be safe to use from
@@ -205,7 +205,9 @@ Provided<T> resource(T& object) {
 // One T for each handler thread, made on that thread by `make()`.
 template <class T, class F>
 Provided<T> each_thread(F make) {
-  return {nullptr, [make = std::move(make)] { return std::make_shared<T>(make()); }};
+  return {nullptr, [make = std::move(make)] {
+            return std::make_shared<std::remove_const_t<T>>(make());
+          }};
 }
 
 namespace detail {
