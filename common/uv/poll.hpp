@@ -29,6 +29,7 @@ class Poll {
 
   Loop& loop_;
   std::function<void(Ready)> on_ready_;
+  int events_ = 0;  // what is watched; starting anew costs two system calls
   Handle<uv_poll_t> handle_;
 };
 
