@@ -19,8 +19,8 @@ struct Position {
 };
 
 struct LogSettings {
-  std::string level = "info";   // trace | debug | info | warn | error
-  std::string format = "auto";  // json | simple | fancy; auto: fancy on a terminal, else json
+  std::string level = "info";   // debug | info | warn | error
+  std::string format = "auto";  // json | simple | fancy; auto: fancy on a terminal, else simple
 };
 
 struct SupervisorSettings {

@@ -1,0 +1,126 @@
+#include "settings/keys.hpp"
+
+#include <array>
+
+namespace pgflow::settings {
+namespace {
+
+constexpr double kHour = 3'600'000;
+
+// clang-format off
+constexpr Key kSettings[] = {
+    {.path = "$schema", .kind = Kind::text, .example = "\"pgflow.schema.json\"",
+     .doc = "For editors: where the schema of this file lies."},
+    {.path = "version", .kind = Kind::integer, .required = true, .minimum = 1, .maximum = 1, .example = "1",
+     .doc = "Version of this file's format."},
+
+    {.path = "supervisor", .kind = Kind::object,
+     .doc = "The supervisor itself."},
+    {.path = "supervisor.name", .kind = Kind::text, .fallback = "", .example = "\"community-a\"",
+     .doc = "Name of this supervisor in logs; the host's name when absent."},
+    {.path = "supervisor.state_dir", .kind = Kind::path, .fallback = ".pgflow", .example = "\"/var/lib/pgflow\"",
+     .doc = "Folder for locks and for the journal of releases; one supervisor a folder. Relative to this file."},
+    {.path = "supervisor.shutdown_deadline", .kind = Kind::duration, .fallback = "25s", .minimum = 0, .maximum = kHour, .example = "\"25s\"",
+     .doc = "How long workers may finish their tasks after TERM."},
+    {.path = "supervisor.kill_margin", .kind = Kind::duration, .fallback = "5s", .minimum = 0, .maximum = kHour, .example = "\"5s\"",
+     .doc = "How much longer a worker may live after that before it is killed."},
+    {.path = "supervisor.max_parallel_starts", .kind = Kind::integer, .minimum = 1, .maximum = 1000, .example = "2",
+     .doc = "How many workers may be starting at once; the number of cores when absent."},
+    {.path = "supervisor.max_spawns_per_second", .kind = Kind::integer, .fallback = "10", .minimum = 1, .maximum = 1000, .example = "10",
+     .doc = "Upper limit of process starts, all pools together."},
+    {.path = "supervisor.log", .kind = Kind::object,
+     .doc = "Log lines, on stderr."},
+    {.path = "supervisor.log.level", .kind = Kind::choice, .fallback = "info", .choices = "debug|info|warn|error", .example = "\"info\"",
+     .doc = "Least important level that is written."},
+    {.path = "supervisor.log.format", .kind = Kind::choice, .fallback = "auto", .choices = "auto|json|simple|fancy", .example = "\"json\"",
+     .doc = "auto: fancy on a terminal, otherwise simple."},
+
+    {.path = "database", .kind = Kind::object,
+     .doc = "The PostgreSQL database that holds the flows. DATABASE_URL and --database-url win over this."},
+    {.path = "database.url", .kind = Kind::text, .example = "\"postgresql://pgflow@db/app\"",
+     .doc = "Connection URL; put no password here, use url_env or a password file."},
+    {.path = "database.url_env", .kind = Kind::text, .fallback = "DATABASE_URL", .example = "\"DATABASE_URL\"",
+     .doc = "Name of the environment variable that holds the connection URL."},
+    {.path = "database.max_connections", .kind = Kind::integer, .fallback = "80", .minimum = 5, .maximum = 100000, .example = "80",
+     .doc = "Connections that the supervisor (3) and its workers (2 each) may use together; more processes than fit are refused."},
+    {.path = "database.connect_timeout", .kind = Kind::duration, .fallback = "5s", .minimum = 100, .maximum = kHour, .example = "\"5s\"",
+     .doc = "How long one attempt to connect may take."},
+    {.path = "database.embedded", .kind = Kind::boolean, .fallback = "false", .example = "true",
+     .doc = "Only `pgflow dev`: use the private PostgreSQL instead of a URL."},
+
+    {.path = "defaults", .kind = Kind::object,
+     .doc = "For all pools."},
+    {.path = "defaults.start_timeout", .kind = Kind::duration, .fallback = "30s", .minimum = 100, .maximum = kHour, .example = "\"30s\"",
+     .doc = "A worker that is not ready after this time is killed and started again."},
+    {.path = "defaults.watchdog", .kind = Kind::duration, .fallback = "10s", .minimum = 2000, .maximum = kHour, .example = "\"10s\"",
+     .doc = "A worker whose loop stands still this long is killed; busy handlers do not count."},
+    {.path = "defaults.restart", .kind = Kind::object,
+     .doc = "When a crashed worker is started again: a random time from 0 to min(max, base * factor^crashes)."},
+    {.path = "defaults.restart.base", .kind = Kind::duration, .fallback = "250ms", .minimum = 1, .maximum = kHour, .example = "\"250ms\"",
+     .doc = "Longest wait after the first crash."},
+    {.path = "defaults.restart.factor", .kind = Kind::number, .fallback = "2", .minimum = 1, .maximum = 100, .example = "2",
+     .doc = "Growth of the wait from crash to crash."},
+    {.path = "defaults.restart.max", .kind = Kind::duration, .fallback = "30s", .minimum = 1, .maximum = 24 * kHour, .example = "\"30s\"",
+     .doc = "The wait never grows beyond this."},
+    {.path = "defaults.restart.healthy_after", .kind = Kind::duration, .fallback = "60s", .minimum = 1, .maximum = 24 * kHour, .example = "\"60s\"",
+     .doc = "A worker that was ready this long ends the growth."},
+
+    {.path = "flows", .kind = Kind::list, .required = true, .minimum = 1, .maximum = 1000,
+     .doc = "The flows this supervisor serves."},
+    {.path = "flows[]", .kind = Kind::object,
+     .doc = "One flow and its worker program."},
+    {.path = "flows[].slug", .kind = Kind::slug, .required = true, .example = "\"communityThreadsV1\"",
+     .doc = "The flow's slug, as the worker program defines it."},
+    {.path = "flows[].queue_mode", .kind = Kind::choice, .fallback = "step", .choices = "step|flow", .example = "\"step\"",
+     .doc = "step: a queue and a pool for every step. flow: one queue and one pool for the flow."},
+    {.path = "flows[].worker", .kind = Kind::object, .required = true,
+     .doc = "The program that runs the flow's handlers."},
+    {.path = "flows[].worker.command", .kind = Kind::list, .required = true, .minimum = 1, .maximum = 1000, .example = "[\"bin/community_threads\"]",
+     .doc = "Program and arguments. A program with a slash is relative to this file, one without is looked up in PATH."},
+    {.path = "flows[].worker.command[]", .kind = Kind::text,
+     .doc = "An argument."},
+    {.path = "flows[].worker.env", .kind = Kind::object,
+     .doc = "Variables added to the supervisor's own environment."},
+    {.path = "flows[].worker.env.*", .kind = Kind::env_value, .example = "{\"from_env\": \"SLACK_TOKEN\"}",
+     .doc = "The value, or where it comes from."},
+    {.path = "flows[].worker.env.*.from_env", .kind = Kind::text, .required = true, .example = "\"SLACK_TOKEN\"",
+     .doc = "Name of a variable of the supervisor's environment; it must exist."},
+    {.path = "flows[].worker.cwd", .kind = Kind::path, .fallback = ".", .example = "\".\"",
+     .doc = "Folder the program runs in. Relative to this file."},
+    {.path = "flows[].steps", .kind = Kind::object,
+     .doc = "The steps this supervisor serves, by slug. Queue mode step only."},
+    {.path = "flows[].steps.*", .kind = Kind::object,
+     .doc = "The pool of one step."},
+    {.path = "flows[].steps.*.processes", .kind = Kind::integer, .fallback = "1", .minimum = 0, .maximum = 1000, .example = "1",
+     .doc = "Number of worker processes."},
+    {.path = "flows[].steps.*.max_concurrent", .kind = Kind::integer, .fallback = "10", .minimum = 1, .maximum = 10000, .example = "4",
+     .doc = "Tasks that one process runs at a time."},
+    {.path = "flows[].elsewhere", .kind = Kind::list, .minimum = 0, .maximum = 1000, .example = "[\"classify\"]",
+     .doc = "Steps that another supervisor serves. Every step must stand here or under steps."},
+    {.path = "flows[].elsewhere[]", .kind = Kind::slug, .example = "\"classify\"",
+     .doc = "A step's slug."},
+    {.path = "flows[].processes", .kind = Kind::integer, .fallback = "1", .minimum = 0, .maximum = 1000, .example = "1",
+     .doc = "Number of worker processes. Queue mode flow only."},
+    {.path = "flows[].max_concurrent", .kind = Kind::integer, .fallback = "10", .minimum = 1, .maximum = 10000, .example = "4",
+     .doc = "Tasks that one process runs at a time. Queue mode flow only."},
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const Key> keys() {
+  return kSettings;
+}
+
+std::string_view parent_of(std::string_view path) {
+  if (path.ends_with("[]")) return path.substr(0, path.size() - 2);
+  const auto dot = path.rfind('.');
+  return dot == std::string_view::npos ? std::string_view() : path.substr(0, dot);
+}
+
+std::string_view name_of(std::string_view path) {
+  if (path.ends_with("[]")) return "[]";
+  return path.substr(path.rfind('.') + 1);
+}
+
+}  // namespace pgflow::settings

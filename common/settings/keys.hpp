@@ -1,0 +1,47 @@
+// Every key of the config file, once: what it is called, what it holds, what it is for.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace pgflow::settings {
+
+enum class Kind {
+  object,
+  list,
+  text,
+  slug,
+  path,
+  integer,
+  number,
+  boolean,
+  duration,
+  choice,
+  env_value,  // a text, or {"from_env": NAME}
+};
+
+struct Key {
+  std::string_view path;  // "flows[].steps.*.processes": [] any element, * any name
+  Kind kind;
+  std::string_view fallback = {};  // the default as text; empty: none, or computed
+  bool required = false;
+  // integer, number: limits; duration: limits in milliseconds; list: least and most elements.
+  double minimum = 0;
+  double maximum = 0;
+  std::string_view choices = {};  // "a|b|c"
+  std::string_view example = {};  // a right value, shown as the hint of a wrong one
+  std::string_view doc = {};
+};
+
+std::span<const Key> keys();
+
+// "flows[].slug" in "flows[]", "flows[]" in "flows", "version" in "".
+std::string_view parent_of(std::string_view path);
+// "slug", "[]", "*"
+std::string_view name_of(std::string_view path);
+
+// The JSON Schema of the config file, made from the rows: config/pgflow.schema.json is this text.
+std::string json_schema();
+
+}  // namespace pgflow::settings
