@@ -21,8 +21,10 @@ class Number {
   T value_{};
 };
 
-using RunId = Uuid<struct RunIdTag>;
-using WorkerId = Uuid<struct WorkerIdTag>;
+struct RunIdTag;
+struct WorkerIdTag;
+using RunId = Uuid<RunIdTag>;
+using WorkerId = Uuid<WorkerIdTag>;
 using MessageId =
     Number<struct MessageIdTag, std::int64_t>;  // a decimal *string* in every JSON we print
 using StepIndex = Number<struct StepIndexTag, int>;
