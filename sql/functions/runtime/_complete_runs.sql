@@ -1,0 +1,41 @@
+-- pgflow._complete_runs: complete those of these runs that have no step left.
+-- Called by: start_flow, _advance_runs, maybe_complete_run, under the run's lock.    Locks: runs.
+-- Promises: the output maps each completed leaf step to its output; NULL when no leaf completed. Returns the number
+--   completed.
+
+create or replace function pgflow._complete_runs(run_ids uuid[])
+returns int
+language plpgsql
+set search_path = ''
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+as $$
+declare
+  v_run_ids uuid[];
+begin
+  with completed as (
+    update pgflow.runs r
+      set status = 'completed',
+        completed_at = clock_timestamp(),
+        output = (
+          select jsonb_object_agg(ss.step_slug, ss.output)
+            from pgflow.step_states ss
+            where ss.run_id = r.run_id
+              and ss.status = 'completed'
+              and not exists (
+                select from pgflow.deps dep where dep.flow_slug = ss.flow_slug and dep.dep_slug = ss.step_slug
+              )
+        )
+      where r.run_id = any(run_ids)
+        and r.status = 'started'
+        and r.remaining_steps = 0
+      returning r.run_id
+  )
+  select array_agg(completed.run_id order by completed.run_id) into v_run_ids from completed;
+
+  if v_run_ids is not null and pgflow._emits() then
+    perform pgflow._emit_runs(v_run_ids);
+  end if;
+  return coalesce(cardinality(v_run_ids), 0);
+end;
+$$;

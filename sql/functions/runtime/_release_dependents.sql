@@ -1,0 +1,60 @@
+-- pgflow._release_dependents: count finished steps off their dependents and their run.
+-- Called by: everything that completes or skips a step, under the run's lock.    Locks: step_states, runs.
+-- Promises: called once for each step (run_ids[i], step_slugs[i]) that has just been completed or skipped. A map
+--   dependent learns its size: the length of the array it waits for, 0 after a skip. Tells which of the runs
+--   now need what: cascading (a ready step has a condition or no task), startable (a step is ready), finished.
+
+create or replace function pgflow._release_dependents(
+  run_ids uuid[],
+  step_slugs text[],
+  out cascading uuid[],
+  out startable uuid[],
+  out finished uuid[]
+)
+language plpgsql
+set search_path = ''
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+as $$
+begin
+  with counted as (
+    update pgflow.runs r
+      set remaining_steps = r.remaining_steps - ended.steps
+      from (select e.run_id, count(*) as steps from unnest(run_ids) as e (run_id) group by e.run_id) ended
+      where r.run_id = ended.run_id
+      returning r.run_id, r.remaining_steps
+  ),
+  satisfied as (
+    select ss.run_id, ss.flow_slug, dep.step_slug,
+        count(*) as parents,
+        -- Only a map's size is unknown before, and a map has one parent.
+        min(case
+          when ss.status = 'skipped' then 0
+          when parent.step_type = 'map' then ss.initial_tasks
+          when jsonb_typeof(ss.output) = 'array' then jsonb_array_length(ss.output)
+        end) filter (where child.step_type = 'map') as size,
+        bool_or(child.required_input_pattern is not null or child.forbidden_input_pattern is not null) as conditional
+      from unnest(run_ids, step_slugs) as ended (run_id, step_slug)
+      join pgflow.step_states ss on ss.run_id = ended.run_id and ss.step_slug = ended.step_slug
+      join pgflow.steps parent on parent.flow_slug = ss.flow_slug and parent.step_slug = ss.step_slug
+      join pgflow.deps dep on dep.flow_slug = ss.flow_slug and dep.dep_slug = ss.step_slug
+      join pgflow.steps child on child.flow_slug = dep.flow_slug and child.step_slug = dep.step_slug
+      group by ss.run_id, ss.flow_slug, dep.step_slug
+  ),
+  released as (
+    update pgflow.step_states ss
+      set remaining_deps = ss.remaining_deps - satisfied.parents,
+        initial_tasks = coalesce(ss.initial_tasks, satisfied.size)
+      from satisfied
+      where ss.run_id = satisfied.run_id
+        and ss.step_slug = satisfied.step_slug
+        and ss.status = 'created'
+      returning ss.run_id, ss.remaining_deps = 0 as ready, satisfied.conditional or ss.initial_tasks = 0 as cascades
+  )
+  select
+      (select array_agg(distinct released.run_id) from released where released.ready and released.cascades),
+      (select array_agg(distinct released.run_id) from released where released.ready),
+      (select array_agg(counted.run_id) from counted where counted.remaining_steps = 0)
+    into cascading, startable, finished;
+end;
+$$;

@@ -1,0 +1,72 @@
+-- pgflow._start_ready_steps: start every step of these runs that waits for nothing, and send its tasks.
+-- Called by: start_flow, _advance_runs, start_ready_steps, each under the run's lock.    Locks: step_states.
+-- Promises: a step's tasks and messages appear with its start, on the step's route, in the order of their index; one
+--   batch for each queue and delay. Returns the number of steps started.
+
+create or replace function pgflow._start_ready_steps(run_ids uuid[])
+returns int
+language plpgsql
+set search_path = ''
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+as $$
+declare
+  v_run_ids uuid[];
+  v_step_slugs text[];
+begin
+  with started as (
+    update pgflow.step_states ss
+      set status = 'started', started_at = clock_timestamp(), remaining_tasks = ss.initial_tasks
+      from pgflow.runs r, pgflow.steps s
+      where r.run_id = any(run_ids)
+        and r.status = 'started'
+        and ss.run_id = r.run_id
+        and ss.status = 'created'
+        and ss.remaining_deps = 0
+        and ss.initial_tasks > 0
+        and s.flow_slug = ss.flow_slug
+        and s.step_slug = ss.step_slug
+      returning ss.flow_slug, ss.run_id, ss.step_slug, ss.initial_tasks,
+        s.step_index, s.queue_name, coalesce(s.opt_start_delay, 0) as delay
+  ),
+  batches as (
+    select
+        started.queue_name, started.delay,
+        array_agg(started.flow_slug order by started.run_id, started.step_index, task.index) as flow_slugs,
+        array_agg(started.run_id order by started.run_id, started.step_index, task.index) as run_ids,
+        array_agg(started.step_slug order by started.run_id, started.step_index, task.index) as step_slugs,
+        array_agg(task.index order by started.run_id, started.step_index, task.index) as task_indexes,
+        array_agg(
+          jsonb_build_object(
+            'flow_slug', started.flow_slug, 'run_id', started.run_id,
+            'step_slug', started.step_slug, 'task_index', task.index
+          )
+          order by started.run_id, started.step_index, task.index
+        ) as messages
+      from started
+      cross join lateral generate_series(0, started.initial_tasks - 1) as task (index)
+      group by started.queue_name, started.delay
+  ),
+  sent as (
+    insert into pgflow.step_tasks (flow_slug, run_id, step_slug, task_index, queue_name, message_id)
+      select task.flow_slug, task.run_id, task.step_slug, task.task_index, batches.queue_name, task.message_id
+        from batches
+        cross join lateral rows from (
+          unnest(batches.flow_slugs, batches.run_ids, batches.step_slugs, batches.task_indexes),
+          pgmq.send_batch(batches.queue_name, batches.messages, batches.delay)
+        ) as task (flow_slug, run_id, step_slug, task_index, message_id)
+  )
+  select array_agg(started.run_id order by started.run_id, started.step_index),
+      array_agg(started.step_slug order by started.run_id, started.step_index)
+    into v_run_ids, v_step_slugs
+    from started;
+
+  if v_run_ids is null then
+    return 0;
+  end if;
+  if pgflow._emits() then
+    perform pgflow._emit_steps(v_run_ids, v_step_slugs);
+  end if;
+  return cardinality(v_run_ids);
+end;
+$$;

@@ -1,0 +1,79 @@
+-- pgflow.read_and_claim: read up to qty messages of a queue and claim their tasks, in one round trip.
+-- Called by: store::TaskStore for the worker's poll.
+-- Locks: queue rows (by pgmq.read, which skips locked ones), then step_tasks (skipping locked ones): it never waits.
+-- Promises: one row for each message read, by msg_id. claimed: the task is ours and all columns are filled. started:
+--   somebody has it. final: it, its step or its run is over. unknown: no task has this message. foreign: a task of another
+--   step or flow has it. A message that is not claimed is only leased by the read, as by any reader. A worker that has
+--   been stopped reads nothing.
+-- Refuses: what start_tasks refuses.
+
+create or replace function pgflow.read_and_claim(
+  queue_name text,
+  flow_slug text,
+  p_step_slug text,
+  worker_id uuid,
+  qty int,
+  with_flow_input boolean default false
+)
+returns table (
+  msg_id bigint,
+  outcome text,
+  run_id uuid,
+  step_slug text,
+  task_index int,
+  attempt int,
+  max_attempts int,
+  timeout_seconds int,
+  input jsonb,
+  flow_input jsonb
+)
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  v_hidden_for int := pgflow._claim_timeout(read_and_claim.flow_slug, read_and_claim.queue_name, p_step_slug) + 2;
+  v_msg_ids bigint[];
+begin
+  if v_hidden_for is null
+    or exists (
+      select from pgflow.workers w where w.worker_id = read_and_claim.worker_id and w.stopped_at is not null
+    )
+  then
+    return;
+  end if;
+
+  -- A statement of its own: the claim must see tasks that appeared while this one waited.
+  v_msg_ids := array(select m.msg_id from pgmq.read(read_and_claim.queue_name, v_hidden_for, qty) m);
+  if v_msg_ids = '{}' then
+    return;
+  end if;
+
+  return query
+    with claimed as materialized (
+      select c.*
+        from pgflow._claim_tasks(
+          read_and_claim.flow_slug, read_and_claim.queue_name, p_step_slug, v_msg_ids, read_and_claim.worker_id,
+          with_flow_input, v_hidden_for
+        ) c
+    )
+    select c.msg_id, 'claimed', c.run_id, c.claimed_step_slug, c.task_index, c.attempt, c.max_attempts,
+        c.timeout_seconds, c.input, c.flow_input
+      from claimed c
+    union all
+    select message.id,
+        case
+          when t.run_id is null then 'unknown'
+          when t.flow_slug <> read_and_claim.flow_slug or t.step_slug <> p_step_slug then 'foreign'
+          when t.status not in ('queued', 'started') or r.status <> 'started' or ss.status <> 'started' then 'final'
+          else 'started'
+        end,
+        null, null, null, null, null, null, null, null
+      from unnest(v_msg_ids) as message (id)
+      left join pgflow.step_tasks t on t.queue_name = read_and_claim.queue_name and t.message_id = message.id
+      left join pgflow.runs r on r.run_id = t.run_id
+      left join pgflow.step_states ss on ss.run_id = t.run_id and ss.step_slug = t.step_slug
+      where message.id not in (select c.msg_id from claimed c)
+    order by 1;
+end;
+$$;

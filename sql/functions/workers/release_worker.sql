@@ -1,0 +1,70 @@
+-- pgflow.release_worker: a worker's process is dead; settle what it held.
+-- Called by: the supervisor after it has reaped the process, again from its journal until it has succeeded.
+-- Locks: the worker's row, runs (ascending), step_tasks, queue rows.
+-- Promises: no statement of the dead worker is still running afterwards (its backends are terminated first). A guilty
+--   message's task keeps its attempt, counts a crash, and fails with the reason: retried or ended by its step's policy.
+--   Every other task of the worker goes back as release_tasks does it. Returns how many tasks were given back or failed;
+--   asked again, or for a worker that never registered, it does nothing and returns 0.
+-- Refuses: when a backend of the worker belongs to a role that we may not signal.
+
+create or replace function pgflow.release_worker(worker_id uuid, reason text, guilty bigint[] default '{}')
+returns int
+language plpgsql
+volatile
+set search_path = ''
+set enable_seqscan = off
+as $$
+declare
+  v_run_ids uuid[];
+  v_step_slugs text[];
+  v_task_indexes int[];
+  v_attempts int[];
+  v_outcomes text[];
+  v_failed int := 0;
+begin
+  perform pg_terminate_backend(a.pid, 1000)
+    from pg_stat_activity a
+    where a.application_name = 'pgflow:' || release_worker.worker_id and a.pid <> pg_backend_pid();
+
+  update pgflow.workers w
+    set stopped_at = coalesce(w.stopped_at, clock_timestamp())
+    where w.worker_id = release_worker.worker_id;
+
+  -- All runs at once and in order, although release_tasks would lock those of the innocent itself: two releases that
+  -- share runs must not take them in turns.
+  perform
+    from pgflow.runs r
+    where r.run_id in (
+      select t.run_id
+        from pgflow.step_tasks t
+        where t.last_worker_id = release_worker.worker_id
+          and t.status = 'started'
+          and t.permanently_stalled_at is null
+    )
+    order by r.run_id
+    for no key update;
+
+  with crashed as (
+    update pgflow.step_tasks t
+      set crash_count = t.crash_count + 1
+      where t.last_worker_id = release_worker.worker_id
+        and t.status = 'started'
+        and t.permanently_stalled_at is null
+        and t.message_id = any(guilty)
+      returning t.run_id, t.step_slug, t.task_index, t.attempts_count
+  )
+  select array_agg(crashed.run_id), array_agg(crashed.step_slug), array_agg(crashed.task_index),
+      array_agg(crashed.attempts_count)
+    into v_run_ids, v_step_slugs, v_task_indexes, v_attempts
+    from crashed;
+
+  if v_run_ids is not null then
+    v_failed := cardinality(v_run_ids);
+    v_outcomes := pgflow._fail_tasks(
+      v_run_ids, v_step_slugs, v_task_indexes, v_attempts,
+      array_fill(reason, array[v_failed]), array_fill(false, array[v_failed]), release_worker.worker_id
+    );
+  end if;
+  return v_failed + pgflow.release_tasks(release_worker.worker_id);
+end;
+$$;
