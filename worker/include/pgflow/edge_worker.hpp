@@ -12,6 +12,7 @@
 #include <vector>
 
 #include <pgflow/context.hpp>
+#include <pgflow/detail/worker_plan.hpp>
 #include <pgflow/flow.hpp>
 #include <pgflow/step_queues.hpp>
 
@@ -23,43 +24,7 @@ struct step_t {};
 template <fixed_string S>
 inline constexpr step_t<S> step{};
 
-struct WorkerConfig {
-  int max_concurrent = 10;  // handlers at once, each on its own thread; at least 1
-  int batch_size = 10;      // messages read at once, never more than free handlers; at least 1
-  std::string connection_string{};   // libpq's; "" takes DATABASE_URL, then libpq's own variables
-  std::chrono::seconds max_poll{2};  // how long an empty queue is watched in one read; at least 1 s
-  std::chrono::milliseconds poll_interval{100
-  };  // how often it is looked at meanwhile; at least 1 ms
-};
-
 namespace detail {
-
-// Everything a worker needs, checked; made without I/O.
-struct WorkerPlan {
-  std::shared_ptr<const FlowDefinition> definition;
-  QueueMode mode = QueueMode::flow;
-  std::optional<std::string> step_slug;  // set in step mode
-  std::string queue_name;
-  std::vector<StepRoute> routes;  // of all steps, for ensure_flow_compiled
-  WorkerConfig config;
-  Resources resources;
-};
-
-// `routes` is null for a plain flow. StepSelectionError, OptionError, StepQueueError (default queue
-// name).
-WorkerPlan plan_worker(
-    std::shared_ptr<const FlowDefinition>,
-    const std::vector<StepRoute>* routes,
-    std::optional<std::string> step_slug,
-    WorkerConfig,
-    Resources
-);
-
-// Marks the process as started: AlreadyStartedError the second time.
-void claim_process();
-
-// Runs until drained; returns the process's exit code.
-int run_worker(WorkerPlan);
 
 // ---- Is every resource that a step asks for provided? Have is a types<…>.
 // A `const T&` parameter takes an object of either kind, `T&` no const one.

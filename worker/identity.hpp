@@ -1,0 +1,26 @@
+// Who this process is: its worker id, its name, and the supervisor that started it, if one did.
+#pragma once
+
+#include <pgflow/detail/worker_plan.hpp>
+
+#include <optional>
+#include <string>
+
+#include "base/result.hpp"
+#include "base/strong.hpp"
+
+namespace pgflow::worker {
+
+struct Identity {
+  WorkerId worker_id;  // fresh in every process; the supervisor's choice under a supervisor
+  std::string function_name;
+  std::optional<int> supervisor_socket;
+  std::optional<std::string> revision;
+
+  bool supervised() const { return supervisor_socket.has_value(); }
+};
+
+// From the environment. Keeps the supervisor's descriptors from every child of ours.
+Result<Identity> adopt_identity(const detail::WorkerPlan& plan);
+
+}  // namespace pgflow::worker

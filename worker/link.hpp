@@ -1,0 +1,43 @@
+// One of the worker's connections, which comes back for as long as it is wanted.
+#pragma once
+
+#include <functional>
+#include <optional>
+
+#include "base/backoff.hpp"
+#include "base/clock.hpp"
+#include "pg/connection.hpp"
+#include "uv/timer.hpp"
+
+namespace pgflow::worker {
+
+class Link {
+ public:
+  struct Events {
+    std::function<void()> up;
+    std::function<void(const Error&)>
+        down;  // lost, or an attempt to connect failed; the next follows
+  };
+
+  Link(uv::Loop& loop, pg::ConnectionOptions options, Events events);
+
+  void open();
+  // The connection is there, but its server is no use (read-only, shutting down): down, then again.
+  void renew(const Error& why);
+  void close();
+
+  bool is_up() const { return connection_.is_open(); }
+  pg::Connection& connection() { return connection_; }
+
+ private:
+  void connect();
+  void lost(const Error& why);
+
+  const Events events_;
+  Backoff backoff_;
+  std::optional<SteadyClock::time_point> connected_at_;
+  pg::Connection connection_;
+  uv::Timer again_;
+};
+
+}  // namespace pgflow::worker

@@ -1,0 +1,44 @@
+// When to look into the queue again, and what to say about messages that are nobody's task.
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <set>
+#include <string>
+
+#include "base/strong.hpp"
+
+namespace pgflow::worker {
+
+// At once while the queue gives all that was asked for, soon while it was busy a moment ago, then
+// less and less often: an idle worker must cost next to nothing.
+class PollPace {
+ public:
+  using Milliseconds = std::chrono::milliseconds;
+  PollPace(Milliseconds busy, Milliseconds idle) : busy_(busy), idle_(idle), next_(busy) {}
+
+  // The pause after a look that asked for `asked` tasks and found `found`.
+  Milliseconds after(int asked, int found);
+
+ private:
+  Milliseconds busy_;
+  Milliseconds idle_;
+  Milliseconds next_;
+};
+
+// Messages that were read and are no task for us: foreign ones, or without any task. They stay in
+// the queue and come back after every visibility timeout, so each is named once.
+class StrayMessages {
+ public:
+  explicit StrayMessages(std::string queue_name) : queue_name_(std::move(queue_name)) {}
+
+  void add(MessageId id, const std::string& outcome);
+  void warn();  // about the new ones, in one line an outcome
+
+ private:
+  std::string queue_name_;
+  std::set<MessageId> seen_;
+  std::map<std::string, std::string> fresh_;  // outcome -> ids
+};
+
+}  // namespace pgflow::worker

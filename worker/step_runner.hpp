@@ -1,0 +1,61 @@
+// Runs one task's handler: everything a handler can do becomes one outcome.
+#pragma once
+
+#include <pgflow/context.hpp>
+#include <pgflow/shape.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <stop_token>
+#include <string>
+
+#include "worker/handler_pool.hpp"
+
+namespace pgflow::worker {
+
+enum class StopReason {
+  none,
+  timeout,   // the step's time is up: the attempt fails
+  shutdown,  // the worker ends: the task is given back
+};
+
+// How a running handler is asked to stop. Shared by the loop and the handler's thread.
+class TaskStop {
+ public:
+  // The first reason counts. Runs the handler's stop callbacks, so never call it on the loop.
+  void request(StopReason reason);
+  StopReason reason() const { return reason_.load(); }
+  std::stop_token token() const { return source_.get_token(); }
+
+ private:
+  std::atomic<StopReason> reason_{StopReason::none};
+  std::stop_source source_;
+};
+
+struct StepOutcome {
+  enum class Kind {
+    completed,  // text: the output as JSON
+    failed,     // text: why; retried by the step's policy
+    permanent,  // text: why; no further attempts
+    released,   // nothing is recorded, the attempt is given back
+  };
+  Kind kind = Kind::released;
+  std::string text{};
+};
+
+// One call of a step's handler. What it refers to must outlive the call.
+struct StepCall {
+  const StepDefinition& step;
+  const TaskInfo& task;
+  std::string_view input;
+  std::string_view flow_input;  // empty unless the step needs it
+  std::chrono::seconds timeout;
+  std::chrono::steady_clock::time_point deadline;
+  const TaskStop& stop;
+  Logger& log;
+};
+
+// On a handler's thread. The only place that catches what a user's code throws.
+StepOutcome run_step(const StepCall& call, LazyResources& resources) noexcept;
+
+}  // namespace pgflow::worker
