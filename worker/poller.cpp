@@ -16,30 +16,34 @@ PollPace::Milliseconds PollPace::after(int asked, int found) {
   return pause;
 }
 
-void StrayMessages::add(MessageId id, const std::string& outcome) {
+void StrayMessages::warn(const std::vector<store::UnclaimedMessage>& messages) {
   // Only a bound for a queue that somebody floods; then some are named twice.
   constexpr std::size_t kMostRemembered = 10'000;
-  if (seen_.size() >= kMostRemembered) seen_.clear();
-  if (!seen_.insert(id).second) return;
-  std::string& ids = fresh_[outcome];
-  ids += (ids.empty() ? "" : ",") + std::to_string(id.value());
+  std::string unknown;
+  std::string foreign;
+  for (const store::UnclaimedMessage& message : messages) {
+    const bool is_stray =
+        message.why == store::Unclaimed::unknown || message.why == store::Unclaimed::foreign;
+    if (!is_stray || !seen_.insert(message.msg_id).second) continue;
+    std::string& ids = message.why == store::Unclaimed::unknown ? unknown : foreign;
+    ids += (ids.empty() ? "" : ",") + std::to_string(message.msg_id.value());
+  }
+  if (seen_.size() > kMostRemembered) seen_.clear();
+  warn(store::Unclaimed::unknown, unknown);
+  warn(store::Unclaimed::foreign, foreign);
 }
 
-void StrayMessages::warn() {
-  for (const auto& [outcome, ids] : fresh_) {
-    log::warn(
-        "queue.stray_messages",
-        {{"queue", queue_name_},
-         {"msg_ids", ids},
-         {"why",
-          outcome == "foreign" ? "they belong to tasks of another flow or step"
-                               : "no task knows them"},
-         {"hint",
-          "They were left in the queue. Find out who sends them, then archive them with "
-          "pgmq.archive."}}
-    );
-  }
-  fresh_.clear();
+void StrayMessages::warn(store::Unclaimed why, std::string_view ids) {
+  if (ids.empty()) return;
+  log::warn(
+      "queue.stray_messages",
+      {{"queue", queue_name_},
+       {"msg_ids", ids},
+       {"why",
+        why == store::Unclaimed::foreign ? "they belong to tasks of another flow or step"
+                                         : "no task knows them"},
+       {"hint", "They stay in the queue. Find out who sends them; pgmq.archive takes them out."}}
+  );
 }
 
 }  // namespace pgflow::worker

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <chrono>
-#include <map>
 #include <set>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
-#include "base/strong.hpp"
+#include "store/task_store.hpp"
 
 namespace pgflow::worker {
 
@@ -32,13 +34,14 @@ class StrayMessages {
  public:
   explicit StrayMessages(std::string queue_name) : queue_name_(std::move(queue_name)) {}
 
-  void add(MessageId id, const std::string& outcome);
-  void warn();  // about the new ones, in one line an outcome
+  // One line for the new ones of each kind.
+  void warn(const std::vector<store::UnclaimedMessage>& messages);
 
  private:
+  void warn(store::Unclaimed why, std::string_view ids);
+
   std::string queue_name_;
   std::set<MessageId> seen_;
-  std::map<std::string, std::string> fresh_;  // outcome -> ids
 };
 
 }  // namespace pgflow::worker

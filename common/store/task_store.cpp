@@ -28,6 +28,19 @@ constexpr pg::Query kReleaseTasks{
     "release_tasks",
     "select pgflow.release_tasks($1::uuid, $2::bigint[])",
 };
+// The name guards against a pid that was given to somebody else meanwhile.
+constexpr pg::Query kEndBackend{
+    "end_lost_backend",
+    "select pg_catalog.pg_terminate_backend(pid, 1000) from pg_catalog.pg_stat_activity"
+    "  where pid = $1::int and application_name = 'pgflow:' || $2::uuid",
+};
+constexpr pg::Query kReleaseLost{
+    "release_lost_claims",
+    "select pgflow.release_tasks($1::uuid, array("
+    "  select t.message_id from pgflow.step_tasks t"
+    "    where t.last_worker_id = $1::uuid and t.status = 'started'"
+    "      and t.message_id <> all ($2::bigint[])))",
+};
 
 constexpr std::array<std::string_view, 4> kUnclaimedNames = {
     "started", "final", "unknown", "foreign"
@@ -171,6 +184,17 @@ void TaskStore::release(WorkerId worker, Answer<int> answer) {
 void TaskStore::release(WorkerId worker, std::span<const MessageId> only, Answer<int> answer) {
   connection_.query(
       kReleaseTasks, {worker, pg::Param::array(only)}, reading(count_in, std::move(answer))
+  );
+}
+
+void TaskStore::release_lost(
+    WorkerId worker, int backend_pid, std::span<const MessageId> in_hand, Answer<int> answer
+) {
+  // Two statements: the second must see what the backend committed before it ended. When the first
+  // fails, the second has no connection either, or says the same.
+  connection_.query(kEndBackend, {backend_pid, worker}, [](const Result<pg::Rows>&) {});
+  connection_.query(
+      kReleaseLost, {worker, pg::Param::array(in_hand)}, reading(count_in, std::move(answer))
   );
 }
 

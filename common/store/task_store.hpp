@@ -100,6 +100,12 @@ class TaskStore {
   void release(WorkerId worker, Answer<int> answer);
   void release(WorkerId worker, std::span<const MessageId> only, Answer<int> answer);
 
+  // After a claim whose answer was lost: ends the backend that may still run it, then gives back
+  // what it claimed, which is everything but `in_hand`. Answers how many.
+  void release_lost(
+      WorkerId worker, int backend_pid, std::span<const MessageId> in_hand, Answer<int> answer
+  );
+
  private:
   pg::Connection& connection_;
 };

@@ -1,0 +1,74 @@
+// From a checked plan to the process's exit code.
+#include <pgflow/detail/worker_plan.hpp>
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <utility>
+
+#include "log/log.hpp"
+#include "uv/loop.hpp"
+#include "worker/identity.hpp"
+#include "worker/startup.hpp"
+#include "worker/worker.hpp"
+
+namespace pgflow {
+namespace {
+
+const char* first_set(std::initializer_list<const char*> names) {
+  for (const char* name : names) {
+    const char* value = std::getenv(name);
+    if (value && *value) return value;
+  }
+  return "";
+}
+
+void start_logging(const detail::WorkerPlan& plan, const worker::Identity& identity) {
+  log::Options options{.component = "worker"};
+  options.context = {{"worker_id", identity.worker_id.text()}, {"flow", plan.definition->slug}};
+  if (plan.step_slug) options.context.emplace_back("step", *plan.step_slug);
+  if (const auto level =
+          log::parse_level(first_set({"PGFLOW_LOG_LEVEL", "EDGE_WORKER_LOG_LEVEL"}))) {
+    options.level = *level;
+  }
+  if (const auto format =
+          log::parse_format(first_set({"PGFLOW_LOG_FORMAT", "EDGE_WORKER_LOG_FORMAT"}))) {
+    options.format = *format;
+  }
+  log::init(std::move(options));
+}
+
+// The program's own word first, then upstream's order; empty leaves it to libpq's PG* variables.
+Result<pg::Dsn> find_database(const WorkerConfig& config) {
+  if (!config.connection_string.empty()) return pg::Dsn::parse(config.connection_string);
+  return pg::Dsn::parse(first_set({"DATABASE_URL", "EDGE_WORKER_DB_URL"}));
+}
+
+int refuse(const Error& why, ExitCode code) {
+  log::error("worker.refused", why, {{"exit_code", number(code)}});
+  return number(code);
+}
+
+}  // namespace
+
+int detail::run_worker(WorkerPlan plan) {
+  auto identity = worker::adopt_identity(plan);
+  if (!identity) return refuse(identity.error(), ExitCode::usage);
+  start_logging(plan, *identity);
+  const auto database = find_database(plan.config);
+  if (!database) return refuse(database.error(), ExitCode::config);
+
+  uv::Loop loop;
+  worker::Worker worker(loop, std::move(plan), std::move(*identity), *database);
+  const ExitCode code = worker.run();
+  if (worker.leaves_handlers_behind()) {
+    // Their threads cannot be ended, and nothing they do counts any more.
+    std::fflush(nullptr);
+    ::_exit(number(code));
+  }
+  return number(code);
+}
+
+}  // namespace pgflow

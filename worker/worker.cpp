@@ -1,0 +1,770 @@
+#include "worker/worker.hpp"
+
+#include <unistd.h>
+#include <csignal>
+#include <fstream>
+#include <utility>
+
+#include "base/bug.hpp"
+#include "contract/environment.hpp"
+#include "log/log.hpp"
+#include "worker/startup.hpp"
+
+namespace pgflow::worker {
+namespace {
+
+using namespace std::chrono_literals;
+
+// An unsupervised worker gives up when it cannot reach its database for this long at the start; a
+// supervised one leaves that decision to its supervisor.
+constexpr auto kStartLimit = 60s;
+// Without an order that says otherwise a drain may take this long under a supervisor: a host that
+// goes down kills after 30 s.
+constexpr auto kShutdownLimit = 25s;
+// After an error on a connection that stays: a conflict passes soon, the rest needs somebody.
+constexpr auto kConflictPause = 20ms;
+constexpr auto kErrorPause = 1000ms;
+// Between the stop tokens and giving the tasks back.
+constexpr auto kCancelGrace = 5s;
+// For the last words to the database. Shorter than the margin before a supervisor kills.
+constexpr auto kLastWords = 2s;
+// An idle queue is looked at once in this time at least.
+constexpr auto kIdlePoll = 1000ms;
+constexpr auto kPingInterval = 1s;
+constexpr auto kNever = SteadyClock::time_point::max();
+constexpr std::chrono::seconds kDefaultTimeout{60};  // the database's, for flows that set none
+
+pg::ConnectionOptions connection_options(const pg::Dsn& dsn, const std::string& application_name) {
+  return {.dsn = dsn, .application_name = application_name};
+}
+
+std::chrono::milliseconds since(SteadyClock::time_point time) {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(SteadyClock::now() - time);
+}
+
+// Rounded up: a timer that fires early would find nothing due.
+std::chrono::milliseconds until(SteadyClock::time_point time) {
+  return std::max(0ms, std::chrono::ceil<std::chrono::milliseconds>(time - SteadyClock::now()));
+}
+
+std::int64_t resident_bytes() {
+  std::ifstream statm("/proc/self/statm");
+  std::int64_t total = 0;
+  std::int64_t resident = 0;
+  statm >> total >> resident;
+  return resident * sysconf(_SC_PAGESIZE);
+}
+
+// Class 22 data, 23 integrity, 54 too big: what was handed in, not the database, is at fault.
+bool is_data_error(const Error& error) {
+  const std::string_view sqlstate = error.sqlstate;
+  return sqlstate.starts_with("22") || sqlstate.starts_with("23") || sqlstate.starts_with("54");
+}
+
+std::string_view text_of(StepOutcome::Kind kind) {
+  switch (kind) {
+    case StepOutcome::Kind::completed:
+      return "completed";
+    case StepOutcome::Kind::failed:
+      return "failed";
+    case StepOutcome::Kind::permanent:
+      return "failed for good";
+    case StepOutcome::Kind::released:
+      return "released";
+  }
+  PGFLOW_BUG("an outcome without a name");
+}
+
+// What a handler logs, with its task's ids.
+class TaskLogger : public Logger {
+ public:
+  explicit TaskLogger(const TaskInfo& task) : task_(task) {}
+
+  void write(Level level, std::string_view message, const std::vector<LogField>& fields) override {
+    std::vector<log::Field> all;
+    all.reserve(fields.size() + 4);
+    all.emplace_back("run_id", task_.run_id);
+    all.emplace_back("task_index", task_.task_index);
+    all.emplace_back("msg_id", MessageId(task_.msg_id));
+    all.emplace_back("attempt", task_.attempt);
+    for (const LogField& field : fields) all.emplace_back(field.key, field.value);
+    log::write(static_cast<log::Level>(level), message, all);
+  }
+
+ private:
+  const TaskInfo& task_;
+};
+
+}  // namespace
+
+Worker::Worker(uv::Loop& loop, detail::WorkerPlan plan, Identity identity, const pg::Dsn& dsn)
+    : loop_(loop),
+      plan_(std::move(plan)),
+      identity_(std::move(identity)),
+      application_name_(std::string(contract::kWorkerApplicationName) + identity_.worker_id.text()),
+      concurrency_(plan_.config.max_concurrent),
+      pace_(plan_.config.poll_interval, kIdlePoll),
+      strays_(plan_.queue_name),
+      phase_timer_(loop, [this] { handle(Event::time_up); }),
+      poll_timer_(
+          loop,
+          [this] {
+            look_due_ = true;
+            pump();
+          }
+      ),
+      retry_timer_(loop, [this] { pump(); }),
+      deadline_timer_(loop, [this] { check_deadlines(); }),
+      ping_timer_(loop, [this] { ping(); }),
+      work_(
+          loop,
+          connection_options(dsn, application_name_),
+          {.up = [this] { on_work_up(); }, .down = [this](const Error& why) { on_work_down(why); }}
+      ),
+      heartbeat_(
+          loop,
+          connection_options(dsn, application_name_),
+          identity_.worker_id,
+          [this](Pulse pulse) { on_pulse(pulse); }
+      ),
+      mailbox_(loop, [this](std::vector<Ended> ended) { on_ended(std::move(ended)); }),
+      pool_(plan_.resources, plan_.config.max_concurrent) {
+  for (const auto& step : plan_.definition->steps) {
+    if (plan_.step_slug && step->slug != *plan_.step_slug) continue;
+    steps_.emplace(step->slug, step.get());
+    needs_flow_input_ = needs_flow_input_ || step->needs_flow_input;
+    const auto timeout =
+        step->options.timeout ? step->options.timeout : plan_.definition->options.timeout;
+    longest_timeout_ = std::max(longest_timeout_, timeout.value_or(kDefaultTimeout));
+  }
+}
+
+ExitCode Worker::run() {
+  begin();
+  if (state_ != State::stopped) loop_.run();
+  return exit_code_.value_or(ExitCode::internal);
+}
+
+void Worker::handle(Event event) {
+  const auto& cell = kWorkerGrid.at(state_, event);
+  if (cell.kind == CellKind::bug) {
+    PGFLOW_BUG(std::string(name(event)) + " in state " + std::string(name(state_)));
+  }
+  if (cell.kind == CellKind::go) {
+    log::debug(
+        "worker.state", {{"from", name(state_)}, {"event", name(event)}, {"to", name(cell.next)}}
+    );
+    state_ = cell.next;
+    phase_timer_.stop();
+  }
+  act(cell.action);
+}
+
+void Worker::act(Action action) {
+  switch (action) {
+    case Action::none:
+      return;
+    case Action::poll:
+      look_due_ = true;
+      return pump();
+    case Action::finish:
+      if (drain_deadline_) limit_phase(until(*drain_deadline_));
+      return check_idle();
+    case Action::cancel:
+      cancel_handlers();
+      limit_phase(kCancelGrace);
+      return check_idle();
+    case Action::release:
+      release_handlers();
+      limit_phase(kLastWords);
+      pump();
+      return check_idle();
+    case Action::close:
+      limit_phase(kLastWords);
+      return pump();
+    case Action::leave:
+      return leave();
+  }
+}
+
+// --- starting
+
+void Worker::begin() {
+  for (const int number : {SIGTERM, SIGINT, SIGQUIT}) {
+    signals_.push_back(std::make_unique<uv::Signal>(loop_, number, [this](int n) { on_signal(n); })
+    );
+  }
+  // Watched and dropped: a closed terminal or pipe is no reason to end. (Ignoring them would be
+  // inherited by the handlers' children.)
+  for (const int number : {SIGHUP, SIGPIPE}) {
+    if (number == SIGHUP && !identity_.supervised()) continue;
+    signals_.push_back(std::make_unique<uv::Signal>(loop_, number, [](int) {}));
+  }
+  if (!identity_.supervised()) {
+    start_limit_ = SteadyClock::now() + kStartLimit;
+    return connect();
+  }
+  supervisor_.emplace(
+      loop_,
+      *identity_.supervisor_socket,
+      SupervisorLink::Events{
+          .message = [this](const contract::FromSupervisor& message) { on_supervisor(message); },
+          .lost =
+              [this] {
+                log::warn("supervisor.lost", {});
+                // The grace after the deadline belongs to the 25 seconds.
+                drain(ExitCode::orphaned, kShutdownLimit - kCancelGrace, "the supervisor is gone");
+              },
+      }
+  );
+  report(contract::Hello{
+      .pid = static_cast<int>(::getpid()),
+      .worker_id = identity_.worker_id.text(),
+      .flow_slug = plan_.definition->slug,
+      .step_slug = plan_.step_slug.value_or(""),
+  });
+  ping_timer_.start(kPingInterval, kPingInterval);
+}
+
+void Worker::connect() {
+  log::info(
+      "worker.starting",
+      {{"queue", plan_.queue_name},
+       {"worker_id", identity_.worker_id},
+       {"database", work_.connection().dsn().describe()}}
+  );
+  work_.open();
+}
+
+void Worker::on_work_up() {
+  if (!std::exchange(database_up_, true)) {
+    if (state_ != State::starting) log::info("database.up", {});
+    report(contract::DatabaseState{.up = true});
+  }
+  if (state_ != State::starting) return pump();
+  start_up(work_.connection(), plan_, identity_, [this](const Result<void>& started) {
+    on_started(started);
+  });
+}
+
+void Worker::on_work_down(const Error& why) {
+  asking_ = 0;  // whoever waited for an answer has been told, or never will be
+  // Each loss is said once, not each attempt to come back.
+  if (std::exchange(database_up_, false) || (state_ == State::starting && !down_said_)) {
+    down_said_ = true;
+    log::warn("database.down", why);
+    report(contract::DatabaseState{.up = false});
+  }
+  if (state_ != State::starting) return;
+  if (!pg::is_database_down(why)) return refuse(why, exit_code_of(why));
+  if (!identity_.supervised() && SteadyClock::now() > start_limit_)
+    refuse(why, ExitCode::temporary);
+}
+
+void Worker::on_started(const Result<void>& started) {
+  if (state_ != State::starting) return;
+  if (!started) {
+    if (pg::is_transient(started.error())) return work_.renew(started.error());
+    return refuse(started.error(), exit_code_of(started.error()));
+  }
+  heartbeat_.start();
+  log::info(
+      "worker.ready",
+      {{"queue", plan_.queue_name},
+       {"worker_id", identity_.worker_id},
+       {"max_concurrent", concurrency_}}
+  );
+  report(contract::Ready{.queue_name = plan_.queue_name});
+  handle(Event::ready);
+}
+
+void Worker::refuse(const Error& why, ExitCode code) {
+  log::error("worker.refused", why, {{"exit_code", number(code)}});
+  report(contract::Fatal{
+      .code = why.kind, .message = why.message, .detail = why.detail, .hint = why.hint
+  });
+  exit_code_ = code;
+  handle(Event::refused);
+}
+
+// --- the work connection
+
+void Worker::pump() {
+  if (asking_ > 0 || !work_.is_up() || retry_timer_.is_running()) return;
+  if (state_ == State::starting || state_ == State::stopped) return;
+  if (lost_claim_pid_ != 0) return find_lost_claims();
+  if (!unsettled_.empty()) return settle();
+  if (state_ == State::closing) return say_goodbye();
+  if (state_ == State::polling && look_due_ && free_slots() > 0) look();
+}
+
+void Worker::look() {
+  // Nobody counts on a worker that the database has not heard of for a whole task's time.
+  if (heartbeat_.silence() > longest_timeout_) return poll_timer_.start(kIdlePoll);
+  look_due_ = false;
+  asking_ = 1;
+  claiming_ = true;
+  const int asked = std::min(free_slots(), plan_.config.batch_size);
+  const int backend_pid = work_.connection().backend_pid();
+  store::TaskStore(work_.connection())
+      .read_and_claim(
+          {.queue_name = plan_.queue_name,
+           .flow_slug = plan_.definition->slug,
+           .step_slug = plan_.step_slug,
+           .worker_id = identity_.worker_id,
+           .quantity = asked,
+           .with_flow_input = needs_flow_input_},
+          [this, asked, backend_pid](Result<store::ClaimAnswer> answer) {
+            asking_ = 0;
+            claiming_ = false;
+            if (answer) return take(std::move(*answer), asked);
+            // It may have happened, and then tasks are ours that nobody runs.
+            if (answer.error().kind == pg::kConnectionLost) lost_claim_pid_ = backend_pid;
+            look_due_ = true;
+            failed_query(answer.error(), "claiming");
+            check_idle();
+          }
+      );
+}
+
+void Worker::take(store::ClaimAnswer answer, int asked) {
+  strays_.warn(answer.others);
+  const int found = static_cast<int>(answer.tasks.size());
+  for (store::ClaimedTask& task : answer.tasks) run(std::move(task));
+  const Milliseconds pause = pace_.after(asked, found);
+  look_due_ = pause == 0ms;
+  if (!look_due_) poll_timer_.start(pause);
+  arm_deadlines();
+  pump();
+  check_idle();
+}
+
+void Worker::run(store::ClaimedTask claimed) {
+  const auto now = SteadyClock::now();
+  const auto task = std::make_shared<Task>();
+  task->info = {
+      .flow_slug = plan_.definition->slug,
+      .run_id = claimed.run_id.text(),
+      .step_slug = claimed.step_slug,
+      .task_index = claimed.task_index,
+      .msg_id = claimed.msg_id.value(),
+      .queue_name = plan_.queue_name,
+      .worker_id = identity_.worker_id.text(),
+      .attempt = claimed.attempt,
+      .max_attempts = claimed.max_attempts,
+  };
+  task->began = now;
+  task->deadline = task->next_check = now + claimed.timeout;
+  task->claimed = std::move(claimed);
+  const Ticket ticket = ++next_ticket_;
+  tasks_.emplace(ticket, task);
+
+  // Claimed by the answer to a question from before the drain: given back without having run.
+  if (state_ != State::polling) {
+    task->outcome.emplace();
+    unsettled_.push_back(ticket);
+    return;
+  }
+  const auto step = steps_.find(task->claimed.step_slug);
+  if (step == steps_.end()) PGFLOW_BUG("a verified flow gave a task of an unknown step");
+  task->step = step->second;
+  report(contract::TaskStart{
+      .msg_id = task->info.msg_id,
+      .run_id = task->info.run_id,
+      .step_slug = task->info.step_slug,
+      .task_index = task->info.task_index,
+      .attempt = task->info.attempt,
+  });
+  pool_.submit([this, ticket, task](LazyResources& resources) {
+    TaskLogger logger(task->info);
+    StepOutcome outcome = run_step(
+        {.step = *task->step,
+         .task = task->info,
+         .input = task->claimed.input,
+         .flow_input = task->claimed.flow_input.value_or(""),
+         .timeout = task->claimed.timeout,
+         .deadline = task->deadline,
+         .stop = task->stop,
+         .log = logger},
+        resources
+    );
+    mailbox_.post({ticket, std::move(outcome)});
+  });
+}
+
+void Worker::settle() {
+  Batch completed, failed, released;
+  std::vector<store::Completion> completions;
+  std::vector<store::Failure> failures;
+  std::vector<MessageId> releases;
+  for (const Ticket ticket : unsettled_) {
+    const Task& task = *tasks_.at(ticket);
+    const store::TaskKey key{task.claimed.run_id, task.claimed.step_slug, task.claimed.task_index};
+    switch (task.outcome->kind) {
+      case StepOutcome::Kind::completed:
+        completed.push_back(ticket);
+        completions.push_back({key, task.claimed.attempt, task.outcome->text});
+        break;
+      case StepOutcome::Kind::failed:
+      case StepOutcome::Kind::permanent:
+        failed.push_back(ticket);
+        failures.push_back(
+            {key,
+             task.claimed.attempt,
+             task.outcome->text,
+             task.outcome->kind == StepOutcome::Kind::permanent}
+        );
+        break;
+      case StepOutcome::Kind::released:
+        released.push_back(ticket);
+        releases.push_back(task.claimed.msg_id);
+        break;
+    }
+    if (alone_) break;
+  }
+
+  store::TaskStore store(work_.connection());
+  const WorkerId me = identity_.worker_id;
+  if (!completed.empty()) {
+    ++asking_;
+    store.complete(completions, me, [this, completed](const auto& result) {
+      settled(completed, result);
+    });
+  }
+  if (!failed.empty()) {
+    ++asking_;
+    store.fail(failures, me, [this, failed](const auto& result) { settled(failed, result); });
+  }
+  if (!released.empty()) {
+    ++asking_;
+    store.release(me, releases, [this, released](const Result<int>& result) {
+      given_back(released, result);
+    });
+  }
+}
+
+void Worker::settled(const Batch& batch, const Result<std::vector<store::Settled>>& result) {
+  --asking_;
+  if (result) {
+    for (std::size_t i = 0; i < batch.size(); ++i) end_task(batch[i], result->at(i).outcome);
+    return after_settling();
+  }
+  if (!is_data_error(result.error())) return failed_query(result.error(), "settling");
+  // Something that was handed in cannot be stored. Alone, each task shows whether it is the one.
+  if (batch.size() == 1) refuse_outcome(*tasks_.at(batch.front()), result.error());
+  alone_ = true;
+  pump();
+}
+
+void Worker::given_back(const Batch& batch, const Result<int>& count) {
+  --asking_;
+  if (!count) return failed_query(count.error(), "giving tasks back");
+  released_ += *count;
+  for (const Ticket ticket : batch) end_task(ticket, store::SettleOutcome::applied);
+  after_settling();
+}
+
+void Worker::after_settling() {
+  std::erase_if(unsettled_, [&](Ticket ticket) { return !tasks_.contains(ticket); });
+  if (unsettled_.empty()) alone_ = false;
+  // A finished step may have put its successors into this very queue.
+  look_due_ = true;
+  pump();
+  check_idle();
+}
+
+// The database cannot store what this task ended with: the attempt fails and says so. If it does
+// not even store that, the task is left to the recovery of stalled tasks.
+void Worker::refuse_outcome(Task& task, const Error& why) {
+  log::error(
+      "task.refused_by_database",
+      why,
+      {{"run_id", task.info.run_id}, {"msg_id", task.claimed.msg_id}}
+  );
+  if (task.outcome->kind == StepOutcome::Kind::completed) {
+    task.outcome = {
+        StepOutcome::Kind::failed, "the database cannot store the output: " + why.message
+    };
+  } else {
+    task.outcome = {StepOutcome::Kind::failed, "the database cannot store why the attempt failed"};
+  }
+}
+
+void Worker::end_task(Ticket ticket, store::SettleOutcome result) {
+  const auto task = tasks_.extract(ticket).mapped();
+  const StepOutcome& outcome = *task->outcome;
+  const Milliseconds took = since(task->began);
+  const bool applied =
+      result == store::SettleOutcome::applied || result == store::SettleOutcome::already;
+  const auto level = !applied || outcome.kind == StepOutcome::Kind::failed ||
+                             outcome.kind == StepOutcome::Kind::permanent
+                         ? log::Level::warn
+                         : log::Level::debug;
+  // The failure's text is the handler's; it may quote an input, so it goes to the database only.
+  const std::array<log::Field, 6> fields{
+      log::Field("run_id", task->info.run_id),
+      log::Field("msg_id", task->claimed.msg_id),
+      log::Field("attempt", task->info.attempt),
+      log::Field("outcome", text_of(outcome.kind)),
+      log::Field("settled", store::name(result)),
+      log::Field("duration_ms", took),
+  };
+  log::write(level, applied ? "task.ended" : "task.not_ours_any_more", fields);
+  report(contract::TaskEnd{
+      .msg_id = task->info.msg_id,
+      .outcome = std::string(applied ? text_of(outcome.kind) : store::name(result)),
+      .milliseconds = took.count(),
+  });
+}
+
+void Worker::find_lost_claims() {
+  ++asking_;
+  std::vector<MessageId> in_hand;
+  for (const auto& [ticket, task] : tasks_) in_hand.push_back(task->claimed.msg_id);
+  store::TaskStore(work_.connection())
+      .release_lost(
+          identity_.worker_id,
+          lost_claim_pid_,
+          in_hand,
+          [this](const Result<int>& count) {
+            --asking_;
+            if (!count) return failed_query(count.error(), "looking for lost claims");
+            lost_claim_pid_ = 0;
+            released_ += *count;
+            if (*count > 0) log::info("claim.lost_and_released", {{"tasks", *count}});
+            pump();
+            check_idle();
+          }
+      );
+}
+
+void Worker::say_goodbye() {
+  if (std::exchange(goodbye_said_, true)) return;
+  ++asking_;
+  store::WorkerStore(work_.connection())
+      .mark_stopped(identity_.worker_id, [this](const Result<void>& told) {
+        --asking_;
+        if (!told) log::warn("worker.goodbye_failed", told.error());
+        handle(Event::closed);
+      });
+}
+
+void Worker::failed_query(const Error& why, std::string_view doing) {
+  if (why.kind == pg::kConnectionLost) return;  // the link says so and comes back
+  log::warn("database.error", why, {{"doing", doing}});
+  switch (pg::remedy(why)) {
+    case pg::Remedy::reconnect:
+      return work_.renew(why);
+    case pg::Remedy::again:
+      return retry_timer_.start(kConflictPause);
+    case pg::Remedy::none:
+      break;
+  }
+  // While polling, an error that does not pass means that this worker does not fit the database any
+  // more: what is in hand is still tried, because nothing else can save it.
+  if (state_ == State::polling) drain(exit_code_of(why), {}, "the database refuses us");
+  retry_timer_.start(kErrorPause);
+}
+
+// --- handlers
+
+void Worker::on_ended(std::vector<Ended> ended) {
+  for (Ended& end : ended) {
+    const auto found = tasks_.find(end.ticket);
+    // Given back already.
+    if (found == tasks_.end() || found->second->outcome) {
+      --abandoned_;
+      continue;
+    }
+    found->second->outcome = std::move(end.outcome);
+    unsettled_.push_back(end.ticket);
+  }
+  // With no handler left, only the database can keep a drain from its end; not for ever.
+  if (state_ == State::draining && running() == 0 && !phase_timer_.is_running())
+    limit_phase(kShutdownLimit);
+  pump();
+  check_idle();
+}
+
+void Worker::check_deadlines() {
+  const auto now = SteadyClock::now();
+  for (const auto& [ticket, task] : tasks_) {
+    if (task->outcome || task->next_check > now) continue;
+    const std::array<log::Field, 4> fields{
+        log::Field("run_id", task->info.run_id),
+        log::Field("msg_id", task->claimed.msg_id),
+        log::Field("attempt", task->info.attempt),
+        log::Field("timeout_s", task->claimed.timeout.count()),
+    };
+    if (task->next_check == task->deadline) {
+      log::write(log::Level::warn, "task.timed_out", fields);
+      request_stop(task, StopReason::timeout);
+      task->next_check = now + kCancelGrace;
+    } else {
+      // A thread cannot be killed: its slot stays taken until the handler returns.
+      log::write(log::Level::error, "task.ignores_its_deadline", fields);
+      task->next_check = kNever;
+    }
+  }
+  arm_deadlines();
+}
+
+void Worker::arm_deadlines() {
+  auto nearest = kNever;
+  for (const auto& [ticket, task] : tasks_) {
+    if (!task->outcome) nearest = std::min(nearest, task->next_check);
+  }
+  if (nearest == kNever) return deadline_timer_.stop();
+  deadline_timer_.start(until(nearest));
+}
+
+// On a pool thread: the handler's stop callbacks are user code, and the loop must not wait for it.
+void Worker::request_stop(const std::shared_ptr<Task>& task, StopReason reason) {
+  pool_.submit([task, reason](LazyResources&) { task->stop.request(reason); });
+}
+
+int Worker::running() const {
+  return static_cast<int>(std::count_if(tasks_.begin(), tasks_.end(), [](const auto& entry) {
+    return !entry.second->outcome;
+  }));
+}
+
+// --- ending
+
+void Worker::drain(ExitCode code, std::optional<Milliseconds> limit, std::string_view why) {
+  log::info(
+      "worker.draining",
+      {{"why", why},
+       {"running", running()},
+       {"state", name(state_)},
+       {"limit_ms", limit.value_or(0ms)}}
+  );
+  // The first reason decides the exit code; a lost supervisor outranks it, because nobody is there
+  // to hear the other.
+  if (!exit_code_ || code == ExitCode::orphaned) exit_code_ = code;
+  if (limit) {
+    const auto deadline = SteadyClock::now() + *limit;
+    drain_deadline_ = std::min(drain_deadline_.value_or(deadline), deadline);
+  }
+  handle(Event::drain);
+}
+
+void Worker::limit_phase(Milliseconds limit) {
+  phase_timer_.start(limit);
+}
+
+void Worker::check_idle() {
+  const bool ending =
+      state_ == State::draining || state_ == State::cancelling || state_ == State::releasing;
+  if (ending && tasks_.empty() && !claiming_ && lost_claim_pid_ == 0) handle(Event::idle);
+}
+
+void Worker::cancel_handlers() {
+  for (const auto& [ticket, task] : tasks_) {
+    if (!task->outcome) request_stop(task, StopReason::shutdown);
+  }
+}
+
+void Worker::release_handlers() {
+  clean_ = false;
+  for (const auto& [ticket, task] : tasks_) {
+    if (task->outcome) continue;
+    log::warn("task.given_back", {{"run_id", task->info.run_id}, {"msg_id", task->claimed.msg_id}});
+    task->outcome.emplace();
+    unsettled_.push_back(ticket);
+    ++abandoned_;
+  }
+}
+
+void Worker::leave() {
+  const bool unsettled = !tasks_.empty() || lost_claim_pid_ != 0;
+  if (unsettled) {
+    log::error(
+        "worker.left_tasks_behind",
+        {{"tasks", tasks_.size()},
+         {"hint",
+          "The database is out of reach. They run again after their timeout, or as soon as "
+          "a supervisor releases this worker."}}
+    );
+    if (!exit_code_ || exit_code_ == ExitCode::ok) exit_code_ = ExitCode::temporary;
+  }
+  report(contract::Drained{.clean = clean_ && !unsettled, .released = released_});
+  if (supervisor_) supervisor_->flush();
+  heartbeat_.stop();
+  work_.close();
+  mailbox_.close();
+  log::info(
+      "worker.stopped",
+      {{"exit_code", number(exit_code_.value_or(ExitCode::ok))}, {"released", released_}}
+  );
+  loop_.stop();
+}
+
+// --- the world
+
+void Worker::on_signal(int number) {
+  const std::string_view signal = number == SIGTERM  ? "SIGTERM"
+                                  : number == SIGINT ? "SIGINT"
+                                                     : "SIGQUIT";
+  if (identity_.supervised()) {
+    // Only the supervisor escalates: a repeated signal is somebody who signals a whole group.
+    if (!std::exchange(stop_asked_, true)) drain(ExitCode::ok, kShutdownLimit, signal);
+    return;
+  }
+  if (!std::exchange(stop_asked_, true)) return drain(ExitCode::ok, {}, signal);
+  log::warn("worker.forced", {{"signal", signal}});
+  exit_code_ = ExitCode::forced;
+  handle(Event::again);
+}
+
+void Worker::on_supervisor(const contract::FromSupervisor& message) {
+  if (const auto* welcome = std::get_if<contract::Welcome>(&message)) {
+    set_concurrency(welcome->concurrency);
+    if (state_ == State::starting && !welcomed_) connect();
+    welcomed_ = true;
+  } else if (const auto* limits = std::get_if<contract::SetLimits>(&message)) {
+    set_concurrency(limits->concurrency);
+    pump();
+  } else if (const auto* order = std::get_if<contract::Drain>(&message)) {
+    drain(ExitCode::ok, Milliseconds(order->deadline_milliseconds), order->reason);
+  } else if (const auto* unknown = std::get_if<contract::Unknown>(&message)) {
+    log::debug("supervisor.unknown_message", {{"type", unknown->type}});
+  }
+}
+
+void Worker::set_concurrency(int concurrency) {
+  concurrency_ = std::max(1, concurrency);
+  pool_.resize(concurrency_);
+  look_due_ = true;
+}
+
+void Worker::on_pulse(Pulse pulse) {
+  switch (pulse) {
+    case Pulse::deprecated:
+      if (state_ == State::polling)
+        drain(ExitCode::fenced, {}, "the database has deprecated this worker");
+      return;
+    case Pulse::disowned:
+      if (state_ != State::polling && state_ != State::draining) return;
+      log::error(
+          "worker.disowned",
+          {{"hint", "Its row in pgflow.workers is gone or stopped, so others may run its tasks."}}
+      );
+      exit_code_ = ExitCode::internal;
+      return handle(Event::disowned);
+  }
+}
+
+void Worker::ping() {
+  report(contract::Ping{
+      .loop_seq = ++pings_,
+      .in_flight = static_cast<int>(tasks_.size()),
+      .rss_bytes = resident_bytes()
+  });
+}
+
+void Worker::report(const contract::FromWorker& message) {
+  if (supervisor_) supervisor_->send(message);
+}
+
+}  // namespace pgflow::worker
