@@ -1,7 +1,7 @@
 // Which failures of the database pass by themselves: the one table.
 #pragma once
 
-#include <pgflow/error.hpp>
+#include "base/result.hpp"
 
 namespace pgflow::pg {
 
