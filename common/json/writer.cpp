@@ -157,4 +157,8 @@ std::string quoted(std::string_view text) {
   return Writer().string(text).take();
 }
 
+std::string text_of(const Value& tree) {
+  return Writer().value(tree).take();
+}
+
 }  // namespace pgflow::json

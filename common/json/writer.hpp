@@ -47,5 +47,7 @@ class Writer {
 
 // The text as a JSON string, quotes included.
 std::string quoted(std::string_view text);
+// The tree as compact JSON.
+std::string text_of(const Value& tree);
 
 }  // namespace pgflow::json

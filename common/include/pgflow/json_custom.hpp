@@ -16,7 +16,8 @@ struct EnumValue {
 };
 }  // namespace detail
 
-// Any JSON value, kept as text: numbers of any size pass through unchanged.
+// Any JSON value, kept as text: numbers keep all their digits (their size must be within a double's
+// range).
 struct Json {
   std::string text = "null";
   friend bool operator==(const Json&, const Json&) = default;
