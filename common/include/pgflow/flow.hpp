@@ -51,18 +51,25 @@ inline run_if_not_t<detail::RawPattern> run_if_not(detail::RawPattern pattern) {
 
 // fail: the run fails. skip: dependents run without the output, which is optional for them.
 // skip_cascade: dependents are skipped too.
-inline constexpr mode_t<SkipMode::fail> fail{};
-inline constexpr mode_t<SkipMode::skip> skip{};
-inline constexpr mode_t<SkipMode::skip_cascade> skip_cascade{};
+// They are functions, so that they can stand beside other functions of these names.
+constexpr mode_t<SkipMode::fail> fail() {
+  return {};
+}
+constexpr mode_t<SkipMode::skip> skip() {
+  return {};
+}
+constexpr mode_t<SkipMode::skip_cascade> skip_cascade() {
+  return {};
+}
 
-// When the condition does not hold; skip unless said otherwise.
+// When the condition does not hold; skip unless said otherwise: when_unmet(skip_cascade).
 template <SkipMode M>
-constexpr when_unmet_t<M> when_unmet(mode_t<M>) {
+constexpr when_unmet_t<M> when_unmet(mode_t<M> (*)()) {
   return {};
 }
 // When all attempts have failed; fail unless said otherwise.
 template <SkipMode M>
-constexpr when_exhausted_t<M> when_exhausted(mode_t<M>) {
+constexpr when_exhausted_t<M> when_exhausted(mode_t<M> (*)()) {
   return {};
 }
 
@@ -278,7 +285,7 @@ class Flow {
     } catch (const JsonError& e) {
       throw PatternError(std::string("json_pattern: ") + e.what());
     }
-    return pattern.text;
+    return from_json<Json>(pattern.text).text;  // without the author's line breaks
   }
   template <class D, class... C>
   static std::string pattern_text(D, detail::Condition<C...> condition) {

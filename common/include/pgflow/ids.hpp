@@ -40,10 +40,12 @@ struct types {
   static constexpr std::size_t size = sizeof...(T);
 };
 
+namespace detail {
 template <class... A, class... B>
 types<A..., B...> join(types<A...>, types<B...>);
 template <class A, class B>
 using join_t = decltype(join(A{}, B{}));
+}  // namespace detail
 
 template <fixed_string S>
 struct slug_t {};

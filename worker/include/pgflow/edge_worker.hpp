@@ -96,7 +96,7 @@ struct InProcessPlatform {  // testing::run
 template <class F, class Platform, class... User>
 concept CompatibleFlow = detail::compatible<
     typename detail::wrapped_flow<F>::type,
-    join_t<typename Platform::provides, types<User...>>>::value;
+    detail::join_t<typename Platform::provides, types<User...>>>::value;
 
 // Each start checks its arguments, runs until the worker is told to stop, and returns the process's
 // exit code (0: drained). A start that is refused by its arguments does not use up the process's
@@ -163,7 +163,7 @@ class EdgeWorker {
 
  private:
   template <class... P>
-  using have = join_t<ProcessPlatform::provides, types<P...>>;
+  using have = detail::join_t<ProcessPlatform::provides, types<P...>>;
   // Its argument has already printed the diagnosis.
   template <bool>
   static constexpr void check() {}
