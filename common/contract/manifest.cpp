@@ -75,7 +75,6 @@ Result<Manifest> read_one(std::string_view line) {
 
   const auto* routes = parsed->find("routes");
   if (routes != nullptr && routes->type == json::Type::array) {
-    manifest.routes_json = json::Writer().value(*routes).take();
     for (const auto& route : routes->items) {
       const auto* index = route.find("stepIndex");
       manifest.routes.push_back(

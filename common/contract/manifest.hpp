@@ -22,7 +22,6 @@ struct Manifest {
   std::vector<ManifestRoute> routes;    // step mode only
   std::vector<std::string> step_slugs;  // in the shape's order
   std::string shape_json;   // handed on to ensure_flow_compiled, numbers as they were written
-  std::string routes_json;  // the same
   std::string fingerprint;
 };
 

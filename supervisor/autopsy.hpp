@@ -1,0 +1,35 @@
+// Why a worker died, and whether a task is to blame.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/strong.hpp"
+#include "contract/exit_reaction.hpp"
+#include "contract/messages.hpp"
+#include "uv/child_process.hpp"
+
+namespace pgflow::supervisor {
+
+// What is known of a worker when it is reaped.
+struct LastMoments {
+  uv::ChildProcess::Exit exit;
+  std::string our_reason;  // why we killed it; empty: we did not
+  bool drained = false;    // it said DRAINED
+  std::optional<contract::Fatal> fatal;
+  std::map<std::int64_t, contract::TaskStart> in_flight;  // by message id
+};
+
+struct Verdict {
+  contract::ExitReaction reaction = contract::ExitReaction::crash;
+  std::string reason;             // stable word: "crash_signal", "external_kill", "hung", …
+  std::string text;               // for people, and the error message of a guilty task
+  std::vector<MessageId> guilty;  // at most one: among several nobody can be told apart
+};
+
+Verdict judge(const LastMoments& last);
+
+}  // namespace pgflow::supervisor

@@ -1,0 +1,120 @@
+#include "supervisor/process_tree.hpp"
+
+#include <dirent.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/unique_fd.hpp"
+#include "contract/environment.hpp"
+#include "uv/child_process.hpp"
+
+namespace pgflow::supervisor {
+namespace {
+
+struct ProcessStat {
+  char state = '?';
+  int session = 0;
+  unsigned long long start_time = 0;
+};
+
+std::string proc_file(int pid, const char* name) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/" + name, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::optional<ProcessStat> process_stat(int pid) {
+  const std::string text = proc_file(pid, "stat");
+  // The program's name, in parentheses, may hold anything, parentheses too.
+  const auto name_end = text.rfind(')');
+  if (name_end == std::string::npos) return std::nullopt;
+  std::istringstream fields(text.substr(name_end + 1));
+  ProcessStat stat;
+  long long skipped = 0;
+  fields >> stat.state >> skipped >> skipped >> stat.session;  // fields 3 to 6 of proc(5)
+  for (int field = 7; field < 22; ++field) fields >> skipped;
+  fields >> stat.start_time;
+  if (!fields) return std::nullopt;
+  return stat;
+}
+
+std::vector<int> all_processes() {
+  std::vector<int> pids;
+  const std::unique_ptr<DIR, int (*)(DIR*)> folder(opendir("/proc"), closedir);
+  if (!folder) return pids;
+  while (const dirent* entry = readdir(folder.get())) {
+    const std::string_view name = entry->d_name;
+    int pid = 0;
+    const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), pid);
+    if (error == std::errc{} && end == name.data() + name.size()) pids.push_back(pid);
+  }
+  return pids;
+}
+
+bool carries(int pid, const std::string& variable) {
+  std::istringstream environment(proc_file(pid, "environ"));
+  for (std::string entry; std::getline(environment, entry, '\0');) {
+    if (entry == variable) return true;
+  }
+  return false;
+}
+
+std::vector<int> our_children() {
+  const std::string self = std::to_string(getpid());
+  std::ifstream file("/proc/" + self + "/task/" + self + "/children");
+  return {std::istream_iterator<int>(file), {}};
+}
+
+}  // namespace
+
+unsigned long long process_start_time(int pid) {
+  const auto stat = process_stat(pid);
+  return stat ? stat->start_time : 0;
+}
+
+void kill_exactly(int pid, unsigned long long start_time) {
+  // The descriptor first, the check after it: what it names cannot change between check and signal.
+  const UniqueFd process(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+  if (!process || process_start_time(pid) != start_time) return;
+  syscall(SYS_pidfd_send_signal, process.get(), SIGKILL, nullptr, 0);
+}
+
+int kill_leftovers(int session, WorkerId worker_id) {
+  const std::string mark = std::string(contract::kWorkerIdVariable) + "=" + worker_id.text();
+  int alive = 0;
+  for (const int pid : all_processes()) {
+    if (pid == getpid()) continue;
+    const auto stat = process_stat(pid);
+    if (!stat || stat->state == 'Z' || stat->state == 'X') continue;
+    const bool of_session = session != 0 && stat->session == session;
+    if (!of_session && !carries(pid, mark)) continue;
+    ++alive;
+    kill_exactly(pid, stat->start_time);
+  }
+  return alive;
+}
+
+void become_subreaper() {
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
+}
+
+void reap_strangers() {
+  for (const int pid : our_children()) {
+    if (!uv::ChildProcess::awaits(pid)) waitpid(pid, nullptr, WNOHANG);
+  }
+}
+
+}  // namespace pgflow::supervisor

@@ -1,0 +1,140 @@
+#include "supervisor/release_journal.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <optional>
+
+#include "json/value.hpp"
+#include "json/writer.hpp"
+
+namespace pgflow::supervisor {
+namespace {
+
+constexpr int kMostLines = 1'000;  // then the file is written anew with what is pending
+
+std::string line_of(const Release& release) {
+  json::Writer writer;
+  writer.begin_object();
+  writer.key("release").string(release.worker_id.text()).key("reason").string(release.reason);
+  writer.key("guilty").begin_array();
+  for (const MessageId id : release.guilty) writer.integer(id.value());
+  writer.end_array().end_object();
+  return writer.take() + "\n";
+}
+
+std::string line_of_done(WorkerId worker_id) {
+  json::Writer writer;
+  writer.begin_object().key("done").string(worker_id.text()).end_object();
+  return writer.take() + "\n";
+}
+
+bool write_all(int fd, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = write(fd, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return false;
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return true;
+}
+
+void forget(std::deque<Release>& pending, WorkerId worker_id) {
+  std::erase_if(pending, [&](const Release& release) { return release.worker_id == worker_id; });
+}
+
+// The worker that a line names at this key.
+std::optional<WorkerId> worker_at(const json::Value& entry, std::string_view key) {
+  const auto* text = entry.find(key);
+  if (text == nullptr) return std::nullopt;
+  const auto id = WorkerId::parse(text->text);
+  return id ? std::optional(*id) : std::nullopt;
+}
+
+void read_line(const std::string& line, std::deque<Release>& pending) {
+  const auto entry = json::parse(line);
+  if (!entry) return;
+  if (const auto done = worker_at(*entry, "done")) return forget(pending, *done);
+  const auto worker_id = worker_at(*entry, "release");
+  const auto* reason = entry->find("reason");
+  const auto* guilty = entry->find("guilty");
+  if (!worker_id || reason == nullptr || guilty == nullptr) return;
+  Release release{*worker_id, reason->text};
+  for (const auto& id : guilty->items) release.guilty.emplace_back(id.as_int64().value_or(0));
+  forget(pending, *worker_id);
+  pending.push_back(std::move(release));
+}
+
+Error unusable(const std::filesystem::path& file) {
+  return {
+      .kind = "state_dir_unusable",
+      .message = "Cannot write " + file.string() + ".",
+      .detail = std::strerror(errno),
+      .hint = "Releases of dead workers are kept in memory until it can be written."
+  };
+}
+
+}  // namespace
+
+Result<ReleaseJournal> ReleaseJournal::open(const std::filesystem::path& file) {
+  std::deque<Release> pending;
+  std::ifstream lines(file);
+  for (std::string line; std::getline(lines, line);) read_line(line, pending);
+  ReleaseJournal journal(file, std::move(pending));
+  if (!journal.rewrite()) return fail(unusable(file));
+  return journal;
+}
+
+Result<void> ReleaseJournal::add(Release release) {
+  const std::string line = line_of(release);
+  forget(pending_, release.worker_id);
+  pending_.push_back(std::move(release));
+  if (!append(line) || fsync(fd_.get()) != 0) return fail(unusable(file_));
+  return {};
+}
+
+void ReleaseJournal::done(WorkerId worker_id) {
+  const std::string line = line_of_done(worker_id);
+  forget(pending_, worker_id);
+  if (pending_.empty() && ftruncate(fd_.get(), 0) == 0) {
+    lines_ = 0;
+  } else if (lines_ >= kMostLines) {
+    rewrite();
+  } else {
+    append(line);
+  }
+}
+
+void ReleaseJournal::postpone(WorkerId worker_id) {
+  const auto found = std::find_if(pending_.begin(), pending_.end(), [&](const Release& release) {
+    return release.worker_id == worker_id;
+  });
+  if (found != pending_.end()) std::rotate(found, found + 1, pending_.end());
+}
+
+// A new file under the old name: at every moment one of the two is whole.
+bool ReleaseJournal::rewrite() {
+  const std::filesystem::path fresh = file_.string() + ".new";
+  UniqueFd fd(::open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0644));
+  if (!fd) return false;
+  std::string text;
+  for (const Release& release : pending_) text += line_of(release);
+  if (!write_all(fd.get(), text) || fsync(fd.get()) != 0) return false;
+  if (rename(fresh.c_str(), file_.c_str()) != 0) return false;
+  const UniqueFd folder(::open(file_.parent_path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (folder) fsync(folder.get());
+  fd_ = std::move(fd);
+  lines_ = static_cast<int>(pending_.size());
+  return true;
+}
+
+bool ReleaseJournal::append(const std::string& line) {
+  ++lines_;
+  return write_all(fd_.get(), line);
+}
+
+}  // namespace pgflow::supervisor

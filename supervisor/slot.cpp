@@ -1,0 +1,392 @@
+#include "supervisor/slot.hpp"
+
+#include <fmt/format.h>
+
+#include <random>
+
+#include "base/bug.hpp"
+#include "base/strong.hpp"
+#include "log/log.hpp"
+#include "supervisor/instance_lock.hpp"
+#include "supervisor/process_tree.hpp"
+
+namespace pgflow::supervisor {
+namespace {
+
+constexpr Milliseconds kLockHeldWait{250};
+// A worker that closed its socket may be on its way out.
+constexpr Milliseconds kBrokenGrace{2'000};
+constexpr Milliseconds kSweepInterval{20};
+constexpr Milliseconds kSweepLimit{5'000};
+
+double dice() {
+  static std::mt19937_64 generator(std::random_device{}());
+  return std::uniform_real_distribution<double>(0, 1)(generator);
+}
+
+Milliseconds since(SteadyClock::time_point then, SteadyClock::time_point now) {
+  return std::chrono::duration_cast<Milliseconds>(now - then);
+}
+
+}  // namespace
+
+Slot::Slot(uv::Loop& loop, SlotHost& host, Pool& pool, int number)
+    : loop_(loop),
+      host_(host),
+      pool_(pool),
+      number_(number),
+      lock_path_(slot_lock_path(
+          host.settings().supervisor.state_dir, pool.flow.slug, pool.step.slug, number
+      )),
+      policy_(host.settings().defaults.restart),
+      restart_timer_(loop, [this] { handle(SlotEvent::due); }),
+      deadline_timer_(
+          loop,
+          [this] {
+            if (ended_at_) return sweep();
+            if (state_ == SlotState::starting) return on_start_deadline();
+            condemn("drain_overdue");
+          }
+      ),
+      broken_timer_(loop, [this] { condemn("contract_broken"); }) {}
+
+// --- orders
+
+void Slot::want_up() {
+  wanted_up_ = true;
+  handle(SlotEvent::order_up);
+}
+
+void Slot::want_down(Milliseconds deadline, const std::string& reason) {
+  wanted_up_ = false;
+  drain_deadline_ = deadline;
+  drain_reason_ = reason;
+  handle(SlotEvent::order_down);
+}
+
+void Slot::kill() {
+  wanted_up_ = false;
+  if (has_process(state_) && !ended_at_ && last_.our_reason.empty())
+    last_.our_reason = "operator_kill";
+  handle(SlotEvent::order_kill);
+}
+
+void Slot::give_up() {
+  handle(SlotEvent::give_up);
+}
+
+// --- the machine
+
+void Slot::handle(SlotEvent event) {
+  const auto& cell = kSlotGrid.at(state_, event);
+  if (cell.kind != CellKind::go) {
+    if (cell.kind == CellKind::stay) return;
+    PGFLOW_BUG(fmt::format("slot {}: {} in state {}", name(), to_string(event), to_string(state_)));
+  }
+  log::debug(
+      "slot.state",
+      {{"slot", name()},
+       {"from", to_string(state_)},
+       {"by", to_string(event)},
+       {"to", to_string(cell.next)}}
+  );
+  state_ = cell.next;
+  act(cell.action);
+  host_.changed();
+}
+
+void Slot::act(SlotAction action) {
+  const auto& settings = host_.settings();
+  // An order that meets a process which is reaped already: its burial will heed it.
+  if (ended_at_) return;
+  switch (action) {
+    case SlotAction::none:
+      break;
+    case SlotAction::ask_permission:
+      host_.ask_permission(*this);
+      break;
+    case SlotAction::leave_queue:
+      host_.leave_queue(*this);
+      break;
+    case SlotAction::schedule_start:
+      restart_timer_.start(next_wait_);
+      break;
+    case SlotAction::cancel_start:
+      restart_timer_.stop();
+      break;
+    case SlotAction::watch_start:
+      deadline_timer_.start(settings.defaults.start_timeout);
+      break;
+    case SlotAction::watch_health:
+      deadline_timer_.stop();
+      ready_at_ = moved_at_ = SteadyClock::now();
+      break;
+    case SlotAction::ask_to_drain:
+      process_->send(contract::Drain{drain_deadline_.count(), drain_reason_});
+      deadline_timer_.start(drain_deadline_ + settings.supervisor.kill_margin);
+      break;
+    case SlotAction::kill_process:
+      deadline_timer_.stop();
+      process_->kill();
+      break;
+  }
+}
+
+// --- a process begins
+
+void Slot::start() {
+  const auto refused = [this](const Error& error, Milliseconds wait) {
+    log::error("worker.not_started", error, {{"slot", name()}});
+    next_wait_ = wait;
+    handle(SlotEvent::not_spawned);
+  };
+  auto lock = try_slot_lock(lock_path_);
+  if (!lock) {
+    return refused(lock.error(), policy_.wait_after(contract::ExitReaction::crash, {}, dice()));
+  }
+  if (!*lock) {  // a worker of a supervisor that is gone; it leaves soon
+    log::debug("slot.lock_held", {{"slot", name()}});
+    next_wait_ = kLockHeldWait;
+    return handle(SlotEvent::not_spawned);
+  }
+  if (const auto dead = read_slot_owner(lock_path_)) {
+    host_.release({dead->worker_id, "lost its supervisor and died", {}});
+  }
+
+  worker_id_ = WorkerId::random();
+  last_ = {};
+  said_hello_ = false;
+  ready_at_.reset();
+  ended_at_.reset();
+  started_at_ = moved_at_ = SteadyClock::now();
+  loop_seq_ = 0;
+  // Before the process exists: a supervisor that dies right after the spawn must leave a name.
+  if (auto written = write_slot_owner((*lock)->get(), {worker_id_}); !written) {
+    return refused(written.error(), policy_.wait_after(contract::ExitReaction::crash, {}, dice()));
+  }
+  const int lock_fd = (*lock)->get();
+  UniqueFd note(dup(lock_fd));
+  auto process = WorkerProcess::start(
+      loop_,
+      {.flow = pool_.flow,
+       .step = pool_.step,
+       .slot = name(),
+       .worker_id = worker_id_,
+       .revision = pool_.manifest.fingerprint,
+       .database_url = host_.settings().database.url},
+      std::move(**lock),
+      {.message = [this](contract::FromWorker message) { on_message(std::move(message)); },
+       .broken = [this](const Error& error) { on_broken(error); },
+       .exited = [this](uv::ChildProcess::Exit exit) { on_exit(exit); }}
+  );
+  if (!process) {
+    clear_slot_owner(lock_path_);
+    return refused(process.error(), policy_.wait_after(contract::ExitReaction::crash, {}, dice()));
+  }
+  process_ = std::move(*process);
+  const int pid = process_->pid();
+  write_slot_owner(note.get(), {worker_id_, pid, process_start_time(pid)});
+  log::info("worker.spawned", {{"slot", name()}, {"worker_id", worker_id_}, {"pid", pid}});
+  handle(SlotEvent::spawned);
+}
+
+// --- what the process says
+
+void Slot::on_message(contract::FromWorker message) {
+  if (!said_hello_ && !std::holds_alternative<contract::Hello>(message)) {
+    return on_broken({.kind = "contract", .message = "The worker's first message is not HELLO."});
+  }
+  std::visit([this](const auto& m) { hear(m); }, message);
+}
+
+void Slot::hear(const contract::Hello& hello) {
+  if (said_hello_ || hello.worker_id != worker_id_.text()) {
+    return on_broken(
+        {.kind = "contract", .message = "The worker says HELLO twice or with another's id."}
+    );
+  }
+  said_hello_ = true;
+  process_->send(contract::Welcome{host_.generation(), pool_.step.max_concurrent});
+}
+
+void Slot::hear(const contract::Ready& ready) {
+  if (state_ == SlotState::ready) return;  // said twice: harmless
+  log::info(
+      "worker.ready",
+      {{"slot", name()},
+       {"worker_id", worker_id_},
+       {"queue", ready.queue_name},
+       {"duration_ms", since(started_at_, SteadyClock::now())}}
+  );
+  handle(SlotEvent::ready);
+}
+
+void Slot::hear(const contract::Ping& ping) {
+  if (ping.loop_seq == loop_seq_) return;
+  loop_seq_ = ping.loop_seq;
+  moved_at_ = SteadyClock::now();
+}
+
+void Slot::hear(const contract::TaskStart& task) {
+  last_.in_flight.insert_or_assign(task.msg_id, task);
+  host_.changed();
+}
+
+void Slot::hear(const contract::TaskEnd& task) {
+  last_.in_flight.erase(task.msg_id);
+  host_.changed();
+}
+
+void Slot::hear(const contract::DatabaseState& database) {
+  log::debug("worker.database", {{"slot", name()}, {"up", database.up}});
+}
+
+void Slot::hear(const contract::Drained& drained) {
+  last_.drained = true;
+  log::debug(
+      "worker.drained", {{"slot", name()}, {"clean", drained.clean}, {"released", drained.released}}
+  );
+}
+
+void Slot::hear(const contract::Fatal& fatal) {
+  last_.fatal = fatal;
+}
+
+void Slot::hear(const contract::Unknown& unknown) {
+  log::debug("worker.unknown_message", {{"slot", name()}, {"type", unknown.type}});
+}
+
+// --- what makes it end
+
+void Slot::on_broken(const Error& error) {
+  log::warn("worker.contract_broken", error, {{"slot", name()}, {"worker_id", worker_id_}});
+  if (error.kind == "socket_closed") return broken_timer_.start(kBrokenGrace);
+  condemn("contract_broken");
+}
+
+void Slot::on_start_deadline() {
+  // While the database is away nobody can become ready.
+  if (!host_.database_up()) return deadline_timer_.start(host_.settings().defaults.start_timeout);
+  condemn("start_timeout");
+}
+
+void Slot::check_watchdog(SteadyClock::time_point now, bool grace) {
+  if (ended_at_ || (state_ != SlotState::ready && state_ != SlotState::draining)) return;
+  process_->receive();  // what came while we were busy counts
+  if (ended_at_ || !ready_at_) return;
+  if (grace) moved_at_ = now;
+  if (since(moved_at_, now) >= host_.settings().defaults.watchdog) condemn("hung");
+}
+
+void Slot::condemn(std::string reason) {
+  if (ended_at_ || !has_process(state_) || state_ == SlotState::killing) return;
+  log::warn("worker.killed", {{"slot", name()}, {"worker_id", worker_id_}, {"reason", reason}});
+  last_.our_reason = std::move(reason);
+  handle(SlotEvent::overdue);
+}
+
+// --- and its end
+
+void Slot::on_exit(uv::ChildProcess::Exit exit) {
+  last_.exit = exit;
+  ended_at_ = SteadyClock::now();
+  broken_timer_.stop();
+  deadline_timer_.stop();
+  sweep();
+}
+
+// Handlers' children must be gone before their tasks are given to somebody else.
+void Slot::sweep() {
+  const int left = kill_leftovers(process_->pid(), worker_id_);
+  reap_strangers();
+  if (left > 0 && since(*ended_at_, SteadyClock::now()) < kSweepLimit) {
+    return deadline_timer_.start(kSweepInterval);
+  }
+  bury();
+}
+
+void Slot::bury() {
+  const Verdict verdict = judge(last_);
+  const ExitView exit{
+      .time = WallClock::now(),
+      .worker_id = worker_id_.text(),
+      .pid = process_->pid(),
+      .code = last_.exit.code,
+      .signal = last_.exit.signal,
+      .reason = verdict.reason,
+      .in_flight = static_cast<int>(last_.in_flight.size()),
+      .uptime = since(started_at_, *ended_at_),
+  };
+  const bool by_order = !wanted_up_ && verdict.reaction == contract::ExitReaction::replace;
+  const auto level = by_order ? log::Level::info : log::Level::warn;
+  const Error fatal =
+      last_.fatal
+          ? Error{last_.fatal->code, last_.fatal->message, last_.fatal->detail, last_.fatal->hint}
+          : Error{};
+  const log::Field fields[] = {
+      {"slot", name()},
+      {"worker_id", worker_id_},
+      {"pid", exit.pid},
+      {"exit_code", exit.code},
+      {"signal", exit.signal},
+      {"reason", exit.reason},
+      {"in_flight", exit.in_flight},
+      {"guilty", static_cast<int>(verdict.guilty.size())},
+      {"uptime_ms", exit.uptime},
+      {"was", to_string(state_)},
+      {"error", fatal.message},
+      {"error_detail", fatal.detail},
+      {"error_hint", fatal.hint},
+  };
+  const std::size_t count = std::size(fields) - (last_.fatal ? 0 : 3);
+  log::write(level, "worker.exited", {fields, count});
+
+  const Milliseconds healthy = ready_for();
+  last_exit_ = exit;
+  host_.release({worker_id_, "Worker process " + verdict.text + ".", verdict.guilty});
+  clear_slot_owner(lock_path_);
+  process_.reset();
+  worker_id_ = {};
+  last_ = {};
+  ended_at_.reset();
+
+  if (verdict.reaction == contract::ExitReaction::give_up) {
+    handle(wanted_up_ ? SlotEvent::exited_final : SlotEvent::exited_down);
+    if (pool_.failure.empty()) host_.pool_failed(pool_, verdict.text);
+    return;
+  }
+  if (!wanted_up_) return handle(SlotEvent::exited_down);
+  if (!pool_.failure.empty()) return handle(SlotEvent::exited_final);
+  next_wait_ = policy_.wait_after(verdict.reaction, healthy, dice());
+  log::info(
+      "slot.restart", {{"slot", name()}, {"wait_ms", next_wait_}, {"crashes", policy_.crashes()}}
+  );
+  handle(SlotEvent::exited_again);
+}
+
+// --- views
+
+Milliseconds Slot::ready_for() const {
+  return ready_at_ && ended_at_ ? since(*ready_at_, *ended_at_) : Milliseconds{0};
+}
+
+std::string Slot::name() const {
+  if (pool_.step.slug.empty()) return fmt::format("{}#{}", pool_.flow.slug, number_);
+  return fmt::format("{}/{}#{}", pool_.flow.slug, pool_.step.slug, number_);
+}
+
+SlotView Slot::view() const {
+  return {
+      .number = number_,
+      .state = state_,
+      .wanted_up = wanted_up_,
+      .worker_id = worker_id_.text(),
+      .pid = process_ ? static_cast<int>(process_->pid()) : 0,
+      .in_flight = static_cast<int>(last_.in_flight.size()),
+      .uptime = process_ ? since(started_at_, SteadyClock::now()) : Milliseconds{0},
+      .crashes = policy_.crashes(),
+      .last_exit = last_exit_,
+  };
+}
+
+}  // namespace pgflow::supervisor

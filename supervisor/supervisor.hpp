@@ -1,0 +1,25 @@
+// Runs the pools of a config file: compiles each flow once, keeps one process a slot alive, gives
+// a dead worker's tasks back, and leaves nothing behind when it stops.
+#pragma once
+
+#include <functional>
+
+#include "settings/settings.hpp"
+#include "supervisor/snapshot.hpp"
+
+namespace pgflow::supervisor {
+
+struct SupervisorOptions {
+  // Told after every change, on the supervisor's own thread; changes of one moment come as one.
+  std::function<void(const Snapshot&)> observer;
+};
+
+// Blocks until stopped by TERM, INT or QUIT, which it handles itself; SIGPIPE is ignored from then
+// on. `settings` are checked ones with a database URL. Tells on stderr why a start fails. Returns
+// the exit code: 0 stopped as asked, 1 stopped at once, else a reason from base/exit_code.hpp.
+//
+// The program that calls this must run exec_shim_main for `__exec` (base/exec_shim.hpp): workers
+// are started through it.
+int run_supervisor(settings::Settings settings, SupervisorOptions options = {});
+
+}  // namespace pgflow::supervisor

@@ -1,0 +1,19 @@
+// The variables that a worker program gets.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "settings/settings.hpp"
+
+namespace pgflow::supervisor {
+
+// Ours, then the config's, then `more`: a later one replaces an earlier one of the same name. What
+// belongs to the contract is never inherited, lest a supervisor inside a worker is taken for one.
+std::vector<std::string> worker_environment(
+    const settings::WorkerProgram& program,
+    const std::vector<std::pair<std::string, std::string>>& more
+);
+
+}  // namespace pgflow::supervisor
