@@ -17,7 +17,7 @@ using namespace std::chrono_literals;
 
 // An unsupervised worker gives up when it cannot reach its database for this long at the start; a
 // supervised one leaves that decision to its supervisor.
-constexpr auto kStartLimit = 60s;
+constexpr auto kStartLimit = 30s;
 // Without an order that says otherwise a drain may take this long under a supervisor: a host that
 // goes down kills after 30 s.
 constexpr auto kShutdownLimit = 25s;
