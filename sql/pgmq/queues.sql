@@ -8,7 +8,7 @@ begin
   if queue_name ~ '[$;'']|--' then
     raise exception 'queue name contains invalid characters: $, ;, --, or ''';
   end if;
-  return lower(prefix || '_' || queue_name collate "C");
+  return lower((prefix || '_' || queue_name) collate "C");
 end;
 $$;
 
@@ -140,21 +140,22 @@ create function pgmq.metrics(queue_name text) returns pgmq.metrics_result
 language plpgsql set search_path = ''
 as $$
 declare
-  v_result pgmq.metrics_result;
   v_queue text := pgmq.format_table_name(queue_name, 'q');
+  v_result pgmq.metrics_result;
 begin
   execute format(
     'select
-       $1,
        count(*),
        extract(epoch from now() - max(q.enqueued_at))::int,
        extract(epoch from now() - min(q.enqueued_at))::int,
        (select case when s.is_called then s.last_value else 0 end from pgmq.%I s),
-       now(),
        count(*) filter (where q.vt <= clock_timestamp())
      from pgmq.%I q',
     v_queue || '_msg_id_seq', v_queue
-  ) into v_result using queue_name;
+  ) into v_result.queue_length, v_result.newest_msg_age_sec, v_result.oldest_msg_age_sec, v_result.total_messages,
+    v_result.queue_visible_length;
+  v_result.queue_name := queue_name;
+  v_result.scrape_time := now();
   return v_result;
 end;
 $$;

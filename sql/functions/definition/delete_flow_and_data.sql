@@ -1,0 +1,39 @@
+-- pgflow.delete_flow_and_data: removes one flow, its runs and the queues that it owns.
+-- Called by: ensure_flow_compiled on a local database, operators.    Locks: the definition.
+-- Promises: only the exact spelling of an existing flow does anything. It owns its steps' routes, and lower(slug) in flow
+--   mode only: a queue of that name beside a step-mode flow is somebody else's. All or nothing.
+-- Refuses: queue_ambiguous (42P09).
+create or replace function pgflow.delete_flow_and_data(p_flow_slug text) returns void
+language plpgsql set search_path = ''
+as $$
+declare
+  v_queue text;
+begin
+  perform pgflow._lock_definition(p_flow_slug);
+  if not exists (select from pgflow.flows f where f.flow_slug = p_flow_slug) then
+    return;
+  end if;
+
+  -- A name that is not listed is skipped: some versions of PGMQ raise when they shall drop it.
+  for v_queue in
+    select owned.name
+      from (
+        select s.queue_name as name from pgflow.steps s where s.flow_slug = p_flow_slug
+        union
+        select lower(f.flow_slug collate "C") from pgflow.flows f
+          where f.flow_slug = p_flow_slug and f.queue_mode = 'flow'
+      ) owned
+      where exists (select from pgmq.list_queues() q where lower(q.queue_name::text collate "C") = owned.name)
+      order by owned.name collate "C"
+  loop
+    perform pgmq.drop_queue(pgflow._listed_queue_name(v_queue));
+  end loop;
+
+  delete from pgflow.step_tasks t using pgflow.runs r where r.flow_slug = p_flow_slug and t.run_id = r.run_id;
+  delete from pgflow.step_states s using pgflow.runs r where r.flow_slug = p_flow_slug and s.run_id = r.run_id;
+  delete from pgflow.runs r where r.flow_slug = p_flow_slug;
+  delete from pgflow.deps d where d.flow_slug = p_flow_slug;
+  delete from pgflow.steps s where s.flow_slug = p_flow_slug;
+  delete from pgflow.flows f where f.flow_slug = p_flow_slug;
+end;
+$$;
