@@ -13,7 +13,7 @@ as $$
 declare
   v_local boolean := pgflow.is_local();
   v_base text := 'http://kong:8000/functions/v1';
-  v_headers jsonb := '{}';
+  v_headers jsonb := jsonb '{}';
   v_project text;
   v_secret text;
 begin
