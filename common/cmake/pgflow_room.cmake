@@ -11,6 +11,8 @@ function(pgflow_compile_rules target)
   if(PGFLOW_SANITIZE)
     target_compile_options(${target} PRIVATE -fsanitize=${PGFLOW_SANITIZE} -fno-omit-frame-pointer)
     target_link_options(${target} PRIVATE -fsanitize=${PGFLOW_SANITIZE})
+    # g++ 12 sees uninitialized members inside libstdc++'s <regex> once sanitizers are on (GCC bug 105562).
+    target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
     if(PGFLOW_SANITIZE MATCHES "undefined")
       target_compile_options(${target} PRIVATE -fno-sanitize-recover=all)
     endif()
