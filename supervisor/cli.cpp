@@ -1,0 +1,393 @@
+#include "supervisor/cli.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <functional>
+
+#include "base/did_you_mean.hpp"
+#include "supervisor/commands/command.hpp"
+#include "supervisor/commands/report.hpp"
+
+namespace pgflow::cli {
+namespace {
+
+using Verb = std::function<Outcome<Exit>()>;
+
+// Everything the arguments are parsed into; the verb that was named ends up in `verb`.
+struct Parsed {
+  Common common;
+  Verb verb;
+
+  DevArguments dev;
+  StatusArguments status;
+  CoverageArguments coverage;
+  RunStartArguments run_start;
+  RunWaitArguments run_wait;
+  RunListArguments run_list;
+  std::string run_show;
+  std::string sql;
+  std::string config_check = "pgflow.json";
+};
+
+// "250ms", "60s", "5m", "1h"; a number alone counts seconds.
+std::optional<std::chrono::milliseconds> parse_duration(std::string_view text) {
+  double number = 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc{} || !(number >= 0) || number > 1e9) return std::nullopt;
+  std::string_view unit(end, static_cast<std::size_t>(text.data() + text.size() - end));
+  double factor = 0;
+  if (unit == "ms") factor = 1;
+  if (unit == "s" || unit.empty()) factor = 1e3;
+  if (unit == "m") factor = 60e3;
+  if (unit == "h") factor = 3600e3;
+  if (factor == 0) return std::nullopt;
+  return std::chrono::milliseconds(static_cast<long long>(number * factor));
+}
+
+std::function<std::string(const std::string&)> one_of(std::vector<std::string> known) {
+  return [known = std::move(known)](const std::string& value) {
+    if (std::ranges::find(known, value) != known.end()) return std::string();
+    return fmt::format("must be one of {}, got \"{}\"", fmt::join(known, ", "), value);
+  };
+}
+
+void add_output(CLI::App& verb, Common& common) {
+  verb.add_option_function<std::string>(
+          "-o,--output",
+          [&common](const std::string& value) {
+            common.output = value == "json" ? Output::json : Output::text;
+          },
+          "text for people, json for programs"
+  )
+      ->check(one_of({"text", "json"}))
+      ->type_name("text|json");
+}
+
+void add_config(CLI::App& verb, Common& common) {
+  verb.add_option("-c,--config", common.config, "The config file")
+      ->envname("PGFLOW_CONFIG")
+      ->type_name("FILE");
+}
+
+void add_database(CLI::App& verb, Common& common) {
+  verb.add_option(
+          "-d,--database-url", common.database_url, "The database; wins over everything else"
+  )
+      ->type_name("URL");
+  add_config(verb, common);
+}
+
+void add_timeout(CLI::App& verb, Timeout& timeout) {
+  verb.add_option_function<std::string>(
+          "--timeout",
+          [&timeout](const std::string& value) { timeout = parse_duration(value); },
+          "Give up after this time (exit code 124)"
+  )
+      ->check([](const std::string& value) {
+        return parse_duration(value)
+                   ? std::string()
+                   : fmt::format("\"{}\" is not a duration like 500ms, 60s, 5m or 1h", value);
+      })
+      ->type_name("TIME");
+}
+
+CLI::App& add_verb(
+    CLI::App& parent, Parsed& parsed, std::string name, std::string help, Verb verb
+) {
+  CLI::App& added = *parent.add_subcommand(std::move(name), std::move(help));
+  // Runs for the innermost verb last, so that this one stands.
+  added.parse_complete_callback([&parsed, verb = std::move(verb)] { parsed.verb = verb; });
+  return added;
+}
+
+void add_supervisor_verbs(CLI::App& app, Parsed& parsed) {
+  CLI::App& dev = add_verb(
+      app,
+      parsed,
+      "dev",
+      "Run a project with a PostgreSQL of its own, for development",
+      [&] { return cli::dev(parsed.common, parsed.dev); }
+  );
+  add_config(dev, parsed.common);
+  dev.add_flag(
+      "--ephemeral",
+      parsed.dev.ephemeral,
+      "Keep the database in a temporary folder, removed at the end"
+  );
+
+  CLI::App& up = add_verb(app, parsed, "up", "Run the supervisor in the foreground", [&] {
+    return cli::up(parsed.common);
+  });
+  add_config(up, parsed.common);
+}
+
+void add_reading_verbs(CLI::App& app, Parsed& parsed) {
+  CLI::App& status = add_verb(
+      app,
+      parsed,
+      "status",
+      "Show flows, their steps' queues and work, and the workers",
+      [&] { return cli::status(parsed.common, parsed.status); }
+  );
+  status.add_option("flow", parsed.status.flow, "Only this flow")->type_name("FLOW");
+  add_database(status, parsed.common);
+  add_output(status, parsed.common);
+
+  CLI::App& coverage = add_verb(
+      app,
+      parsed,
+      "coverage",
+      "Tell whether every step has a live worker (exit code 1 while one has none)",
+      [&] { return cli::coverage(parsed.common, parsed.coverage); }
+  );
+  coverage.add_option("flow", parsed.coverage.flows, "Only these flows")->type_name("FLOW");
+  coverage.add_flag("--wait", parsed.coverage.wait, "Wait until all steps are covered");
+  add_timeout(coverage, parsed.coverage.timeout);
+  add_database(coverage, parsed.common);
+  add_output(coverage, parsed.common);
+}
+
+void add_run_verbs(CLI::App& app, Parsed& parsed) {
+  CLI::App& run = *app.add_subcommand("run", "Start runs and look at them");
+  run.require_subcommand(1);
+
+  CLI::App& start =
+      add_verb(run, parsed, "start", "Start one run, or one for each line of input", [&] {
+        return cli::run_start(parsed.common, parsed.run_start);
+      });
+  start.add_option("flow", parsed.run_start.flow, "The flow")->required()->type_name("FLOW");
+  start.add_option("--input", parsed.run_start.input, "JSON, @file, or - for stdin")
+      ->type_name("JSON|@FILE|-");
+  start.add_flag(
+      "--each-line", parsed.run_start.each_line, "The input is JSON lines: one run for each"
+  );
+  start.add_flag(
+      "--wait", parsed.run_start.wait, "Wait for the end (exit code 1 when a run failed)"
+  );
+  add_timeout(start, parsed.run_start.timeout);
+  add_database(start, parsed.common);
+  add_output(start, parsed.common);
+
+  CLI::App& show = add_verb(run, parsed, "show", "Show one run as a tree of its steps", [&] {
+    return cli::run_show(parsed.common, parsed.run_show);
+  });
+  show.add_option("run", parsed.run_show, "A run id, or its beginning")
+      ->required()
+      ->type_name("ID");
+  add_database(show, parsed.common);
+  add_output(show, parsed.common);
+
+  CLI::App& wait =
+      add_verb(run, parsed, "wait", "Wait for the end of runs (exit code 1 when one failed)", [&] {
+        return cli::run_wait(parsed.common, parsed.run_wait);
+      });
+  wait.add_option("run", parsed.run_wait.runs, "Run ids, or their beginnings")
+      ->required()
+      ->type_name("ID");
+  add_timeout(wait, parsed.run_wait.timeout);
+  add_database(wait, parsed.common);
+  add_output(wait, parsed.common);
+
+  CLI::App& list = add_verb(run, parsed, "list", "List runs, newest first", [&] {
+    return cli::run_list(parsed.common, parsed.run_list);
+  });
+  list.add_option("--flow", parsed.run_list.flow, "Only runs of this flow")->type_name("FLOW");
+  list.add_option("--status", parsed.run_list.status, "Only runs in this state")
+      ->check(one_of({"started", "completed", "failed"}))
+      ->type_name("started|completed|failed");
+  list.add_option("--limit", parsed.run_list.limit, "At most so many (20)")
+      ->check(CLI::Range(1, 10'000))
+      ->type_name("N");
+  add_database(list, parsed.common);
+  add_output(list, parsed.common);
+}
+
+void add_database_verbs(CLI::App& app, Parsed& parsed) {
+  CLI::App& migrate = *app.add_subcommand("migrate", "Install or update the schema");
+  migrate.require_subcommand(1);
+  CLI::App& up = add_verb(migrate, parsed, "up", "Bring the schema to this program's version", [&] {
+    return cli::migrate_up(parsed.common);
+  });
+  add_database(up, parsed.common);
+  add_output(up, parsed.common);
+  CLI::App& state = add_verb(
+      migrate,
+      parsed,
+      "status",
+      "List migrations (exit code 1 while one is missing)",
+      [&] { return cli::migrate_status(parsed.common); }
+  );
+  add_database(state, parsed.common);
+  add_output(state, parsed.common);
+
+  CLI::App& db = *app.add_subcommand("db", "The database in use");
+  db.require_subcommand(1);
+  CLI::App& url = add_verb(db, parsed, "url", "Print where the database is", [&] {
+    return cli::db_url(parsed.common);
+  });
+  add_database(url, parsed.common);
+  add_output(url, parsed.common);
+
+  CLI::App& sql = add_verb(app, parsed, "sql", "Print an SQL file for operators", [&] {
+    return cli::sql(parsed.sql);
+  });
+  sql.add_option("name", parsed.sql, "coverage or prune")->required()->type_name("NAME");
+}
+
+void add_other_verbs(CLI::App& app, Parsed& parsed) {
+  CLI::App& config = *app.add_subcommand("config", "The config file");
+  config.require_subcommand(1);
+  CLI::App& check =
+      add_verb(config, parsed, "check", "Name everything that is wrong with a config file", [&] {
+        return cli::config_check(parsed.common, parsed.config_check);
+      });
+  check.add_option("file", parsed.config_check, "The file (pgflow.json)")->type_name("FILE");
+  add_output(check, parsed.common);
+
+  CLI::App& version = add_verb(app, parsed, "version", "Print the version", [&] {
+    return cli::version(parsed.common);
+  });
+  add_output(version, parsed.common);
+}
+
+// The verb that the arguments had reached when parsing stopped.
+const CLI::App& innermost(const CLI::App& app) {
+  const CLI::App* at = &app;
+  while (!at->get_subcommands().empty()) at = at->get_subcommands().back();
+  return *at;
+}
+
+// "pgflow run start"
+std::string path_of(const CLI::App& verb) {
+  if (verb.get_parent() == nullptr) return verb.get_name();
+  return path_of(*verb.get_parent()) + " " + verb.get_name();
+}
+
+std::vector<std::string> names_below(const CLI::App& verb) {
+  std::vector<std::string> names;
+  for (const CLI::App* below : verb.get_subcommands([](const CLI::App*) { return true; })) {
+    names.push_back(below->get_name());
+  }
+  return names;
+}
+
+std::vector<std::string> options_of(const CLI::App& verb) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : verb.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  return names;
+}
+
+std::string with_guess(
+    const std::string& given, const std::vector<std::string>& known, const std::string& otherwise
+) {
+  std::string guess = did_you_mean_hint(given, known);
+  return guess.empty() ? otherwise : guess + "  " + otherwise;
+}
+
+// What CLI11 could not read, in our words.
+Error explain(const CLI::ParseError& error, const CLI::App& app, int argc, char** argv) {
+  const CLI::App& at = innermost(app);
+  const std::string help = fmt::format("`{} --help` lists what there is.", path_of(at));
+  const bool has_verbs = !names_below(at).empty();
+  auto is = [&error](CLI::ExitCodes code) {
+    return error.get_exit_code() == static_cast<int>(code);
+  };
+
+  // What nobody took: an option before anything else, since its value may stand alone beside it.
+  std::vector<std::string> rest = app.remaining(true);
+  std::ranges::stable_partition(rest, [](const std::string& argument) {
+    return argument.starts_with('-');
+  });
+  const std::string stranger = rest.empty() ? std::string() : rest.front();
+  if (is(CLI::ExitCodes::ExtrasError) && !stranger.empty()) {
+    if (stranger.starts_with('-') && argc > 1 && stranger == argv[1]) {
+      return {
+          "usage",
+          fmt::format("unknown option \"{}\" of pgflow", stranger),
+          "",
+          "Options of a command come after it: pgflow status -o json"
+      };
+    }
+    if (stranger.starts_with('-')) {
+      return {
+          "usage",
+          fmt::format("unknown option \"{}\" of {}", stranger, path_of(at)),
+          "",
+          with_guess(stranger.substr(0, stranger.find('=')), options_of(at), help)
+      };
+    }
+    if (has_verbs) {
+      return {
+          "usage",
+          fmt::format("unknown command \"{}\"", stranger),
+          "",
+          with_guess(stranger, names_below(at), help)
+      };
+    }
+    return {
+        "usage", fmt::format("unexpected argument \"{}\" of {}", stranger, path_of(at)), "", help
+    };
+  }
+  if (is(CLI::ExitCodes::RequiredError) && has_verbs) {
+    // CLI11 misses a verb before it minds a wrong one.
+    for (int i = 1; i < argc; ++i) {
+      std::string argument = argv[i];
+      if (argument.starts_with('-') || path_of(at).find(argument) != std::string::npos) continue;
+      return {
+          "usage",
+          fmt::format("unknown command \"{}\"", argument),
+          "",
+          with_guess(argument, names_below(at), help)
+      };
+    }
+    return {"usage", fmt::format("{} needs a command", path_of(at)), "", help};
+  }
+  if (is(CLI::ExitCodes::RequiredError)) {
+    return {"usage", fmt::format("{}: {}", path_of(at), error.what()), "", help};
+  }
+  return {"usage", error.what(), "", fmt::format("`{} --help` shows the options.", path_of(at))};
+}
+
+}  // namespace
+
+int run(int argc, char** argv) {
+  Parsed parsed;
+  CLI::App app(
+      "Workflows whose state lives in PostgreSQL: flows of steps, each with queues and workers of "
+      "its own."
+  );
+  app.name("pgflow");
+  app.set_help_flag("-h,--help", "This text");
+  app.set_version_flag("--version", "pgflow " PGFLOW_VERSION, "Print the version");
+  app.require_subcommand(1);
+  app.get_formatter()->column_width(36);
+  add_supervisor_verbs(app, parsed);
+  add_reading_verbs(app, parsed);
+  add_run_verbs(app, parsed);
+  add_database_verbs(app, parsed);
+  add_other_verbs(app, parsed);
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& asked) {  // --help, --version
+    return app.exit(asked);
+  } catch (const CLI::ParseError& error) {
+    print_error(parsed.common.err, explain(error, app, argc, argv));
+    return static_cast<int>(Exit::usage);
+  }
+
+  Outcome<Exit> outcome = parsed.verb();
+  if (!outcome) {
+    print_error(parsed.common.err, outcome.error().error);
+    return static_cast<int>(outcome.error().exit);
+  }
+  return static_cast<int>(*outcome);
+}
+
+}  // namespace pgflow::cli

@@ -1,0 +1,121 @@
+// The verbs: what each gets from the command line, and what it gives back.
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <tl/expected.hpp>
+#include <vector>
+
+#include "base/result.hpp"
+#include "supervisor/terminal.hpp"
+
+namespace pgflow::cli {
+
+// How the program ends (docs/cli/README.md): sysexits for failures, timeout(1)'s 124.
+enum class Exit : int {
+  ok = 0,
+  negative = 1,  // not covered, a run failed
+  usage = 64,
+  bad_data = 65,
+  not_found = 66,
+  unavailable = 69,
+  internal = 70,
+  os_error = 71,
+  locked = 73,
+  temporary = 75,
+  no_permission = 77,
+  config = 78,
+  timeout = 124,
+};
+
+struct Failure {
+  Exit exit;
+  Error error;
+};
+
+template <class T>
+using Outcome = tl::expected<T, Failure>;
+
+// The exit code that an error of a library or of the database deserves.
+Failure failure(Error error);
+
+// A failure that a verb itself found.
+inline tl::unexpected<Failure> refuse(
+    Exit exit, std::string message, std::string detail = {}, std::string hint = {}
+) {
+  return tl::unexpected(
+      Failure{exit, {"command", std::move(message), std::move(detail), std::move(hint)}}
+  );
+}
+
+enum class Output { text, json };
+
+// What all verbs share.
+struct Common {
+  Output output = Output::text;
+  std::optional<std::string> database_url;      // -d
+  std::optional<std::filesystem::path> config;  // -c, PGFLOW_CONFIG
+  Style out{wants_colour(1)};                   // paints stdout
+  Style err{wants_colour(2)};                   // paints stderr
+};
+
+using Timeout = std::optional<std::chrono::milliseconds>;
+
+struct DevArguments {
+  bool ephemeral = false;
+};
+Outcome<Exit> dev(const Common& common, const DevArguments& arguments);
+
+Outcome<Exit> up(const Common& common);
+
+struct StatusArguments {
+  std::optional<std::string> flow;
+};
+Outcome<Exit> status(const Common& common, const StatusArguments& arguments);
+
+struct CoverageArguments {
+  std::vector<std::string> flows;
+  bool wait = false;
+  Timeout timeout;
+};
+Outcome<Exit> coverage(const Common& common, const CoverageArguments& arguments);
+
+struct RunStartArguments {
+  std::string flow;
+  std::string input = "{}";  // JSON, @file, or - for stdin
+  bool each_line = false;
+  bool wait = false;
+  Timeout timeout;
+};
+Outcome<Exit> run_start(const Common& common, const RunStartArguments& arguments);
+
+// `run` is a run id, or enough of its beginning.
+Outcome<Exit> run_show(const Common& common, const std::string& run);
+
+struct RunWaitArguments {
+  std::vector<std::string> runs;
+  Timeout timeout;
+};
+Outcome<Exit> run_wait(const Common& common, const RunWaitArguments& arguments);
+
+struct RunListArguments {
+  std::optional<std::string> flow;
+  std::optional<std::string> status;
+  int limit = 20;
+};
+Outcome<Exit> run_list(const Common& common, const RunListArguments& arguments);
+
+Outcome<Exit> migrate_up(const Common& common);
+Outcome<Exit> migrate_status(const Common& common);
+
+Outcome<Exit> sql(const std::string& name);
+
+Outcome<Exit> db_url(const Common& common);
+
+Outcome<Exit> config_check(const Common& common, const std::filesystem::path& file);
+
+Outcome<Exit> version(const Common& common);
+
+}  // namespace pgflow::cli

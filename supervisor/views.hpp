@@ -1,0 +1,223 @@
+// What the read verbs print with `-o json`: one type a verb. The database writes the document,
+// these types read it back for people, and docs/schemas holds their JSON Schemas.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <pgflow/json.hpp>
+#include <string>
+#include <vector>
+
+namespace pgflow::cli {
+
+struct Percentiles {
+  std::optional<double> p50;
+  std::optional<double> p95;
+};
+
+// --- pgflow status
+
+struct StepStatus {
+  std::string step;
+  std::string queue;
+  bool queue_exists = false;
+  std::int64_t live_workers = 0;
+  std::int64_t ready = 0;      // messages that a worker could read now
+  std::int64_t queued = 0;     // tasks that wait, delayed ones included
+  std::int64_t in_flight = 0;  // tasks that a worker holds
+  std::optional<double> oldest_seconds;
+  // Over all runs that the database still knows.
+  std::int64_t tasks = 0;
+  std::int64_t attempts = 0;
+  std::int64_t completed = 0;
+  std::int64_t failed = 0;
+  std::int64_t skipped = 0;
+  Percentiles queue_delay_seconds;  // of first attempts
+  Percentiles run_time_seconds;
+};
+
+struct RunCounts {
+  std::int64_t started = 0;
+  std::int64_t completed = 0;
+  std::int64_t failed = 0;
+};
+
+struct FlowStatus {
+  std::string flow;
+  std::string queue_mode;
+  RunCounts runs;
+  std::vector<StepStatus> steps;
+};
+
+struct WorkerStatus {
+  std::string worker_id;
+  std::string function;
+  std::string queue;
+  std::optional<std::string> flow;
+  std::optional<std::string> step;
+  std::optional<std::int64_t> pid;
+  std::optional<std::string> host;
+  std::string state;  // live, stale, deprecated, stopped
+  double uptime_seconds = 0;
+  double heartbeat_age_seconds = 0;
+};
+
+struct StatusView {
+  std::vector<FlowStatus> flows;
+  std::vector<WorkerStatus> workers;  // stopped ones for an hour
+};
+
+// --- pgflow coverage
+
+struct StepCoverage {
+  std::string step;
+  std::string queue;
+  bool covered = false;
+  std::int64_t live_workers = 0;
+  std::optional<double> freshest_seconds;  // age of the freshest heartbeat of a live worker
+  // Workers that do not count, of the last hour.
+  std::int64_t stopped = 0;
+  std::int64_t stale = 0;
+  std::optional<double> stale_seconds;
+  std::int64_t deprecated = 0;
+  std::int64_t queued = 0;
+};
+
+struct FlowCoverage {
+  std::string flow;
+  bool covered = false;
+  std::vector<StepCoverage> steps;
+};
+
+struct CoverageView {
+  bool covered = false;
+  double threshold_seconds = 0;
+  std::vector<FlowCoverage> flows;
+};
+
+// --- pgflow run show
+
+struct TaskView {
+  std::int64_t task_index = 0;
+  std::string status;
+  std::int64_t attempts = 0;
+  std::optional<std::string> message_id;
+  std::optional<std::string> worker_id;
+  std::optional<double> queued_seconds;
+  std::optional<double> ran_seconds;
+  std::optional<std::string> error;
+};
+
+struct RunStepView {
+  std::string step;
+  std::string status;
+  std::vector<std::string> depends_on;
+  std::string type;
+  std::string queue;
+  std::int64_t max_attempts = 0;
+  std::int64_t attempts = 0;       // of all tasks together
+  std::int64_t most_attempts = 0;  // of the task that needed most
+  std::optional<double> queued_seconds;
+  std::optional<double> ran_seconds;
+  std::optional<std::string> skip_reason;
+  std::optional<std::string> error;
+  std::optional<Json> output;
+  std::int64_t tasks_completed = 0;
+  std::vector<TaskView> tasks;
+};
+
+struct RunView {
+  std::string run_id;
+  std::string flow;
+  std::string status;
+  std::string started_at;
+  std::optional<std::string> ended_at;
+  double took_seconds = 0;
+  std::optional<Json> input;
+  std::optional<Json> output;
+  std::vector<RunStepView> steps;
+};
+
+// --- pgflow run list
+
+struct RunSummary {
+  std::string run_id;
+  std::string flow;
+  std::string status;
+  std::string started_at;
+  std::optional<std::string> ended_at;
+  double took_seconds = 0;
+  std::int64_t remaining_steps = 0;
+  std::int64_t steps = 0;
+};
+
+struct RunListView {
+  std::vector<RunSummary> runs;
+};
+
+// --- pgflow run start, pgflow run wait
+
+struct RunState {
+  std::string run_id;
+  std::string status;
+};
+
+struct RunStatesView {
+  std::vector<RunState> runs;
+  RunCounts counts;
+};
+
+// --- pgflow migrate status, pgflow migrate up
+
+struct MigrationView {
+  std::string name;
+  bool applied = false;
+  std::optional<std::string> applied_at;
+};
+
+struct MigrationsView {
+  std::string state;  // none, current, behind, newer, foreign, changed
+  std::string pgmq;   // none, offered, extension, fallback, unmarked, unusable
+  std::int64_t version = 0;
+  std::int64_t wanted = 0;
+  std::optional<std::string> problem;
+  std::vector<MigrationView> migrations;
+};
+
+struct MigrateUpView {
+  std::int64_t from = 0;
+  std::int64_t to = 0;
+  std::vector<std::string> applied;
+  std::string pgmq;
+};
+
+// --- pgflow db url, pgflow version, pgflow config check
+
+struct DatabaseUrlView {
+  std::string url;  // empty: PostgreSQL's own variables say it
+  std::string conninfo;
+  std::string source;
+};
+
+struct VersionView {
+  std::string version;
+  std::string schema;  // the newest migration
+  std::int64_t schema_version = 0;
+};
+
+struct ConfigProblemView {
+  std::string file;
+  std::int64_t line = 0;
+  std::int64_t column = 0;
+  std::string path;
+  std::string reason;
+  std::optional<std::string> hint;
+  bool warning = false;
+};
+
+struct ConfigCheckView {
+  bool valid = false;
+  std::vector<ConfigProblemView> problems;
+};
+
+}  // namespace pgflow::cli
