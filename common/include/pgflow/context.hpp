@@ -21,14 +21,14 @@ namespace pgflow {
 
 // The task in hand. Ids as the database knows them.
 struct TaskInfo {
-  std::string flow_slug;
-  std::string run_id;  // UUID
-  std::string step_slug;
+  std::string flow_slug{};
+  std::string run_id{};  // UUID
+  std::string step_slug{};
   int task_index = 0;       // position in a map step's array, 0 otherwise
   std::int64_t msg_id = 0;  // the task's PGMQ message
-  std::string queue_name;
-  std::string worker_id;  // UUID, fresh for each worker process
-  int attempt = 1;        // this one, counted from 1
+  std::string queue_name{};
+  std::string worker_id{};  // UUID, fresh for each worker process
+  int attempt = 1;          // this one, counted from 1
   int max_attempts = 1;
 };
 

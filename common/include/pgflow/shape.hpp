@@ -45,10 +45,10 @@ struct StepOptions {
 };
 
 struct StepDefinition {
-  std::string slug;
+  std::string slug{};
   StepKind kind = StepKind::single;
-  std::vector<std::string>
-      depends_on;  // as written: the handler's positional parameters follow this order
+  // As written: the handler's positional parameters follow this order.
+  std::vector<std::string> depends_on{};
   StepOptions options{};
   SkipMode when_unmet = SkipMode::skip;
   SkipMode when_exhausted = SkipMode::fail;
@@ -65,10 +65,10 @@ struct StepDefinition {
 };
 
 struct FlowDefinition {
-  std::string slug;
+  std::string slug{};
   FlowOptions options{};
-  std::vector<std::shared_ptr<const StepDefinition>>
-      steps;  // dependencies stand before their dependents
+  // Dependencies stand before their dependents.
+  std::vector<std::shared_ptr<const StepDefinition>> steps{};
   std::string (*input_schema)() = nullptr;
 };
 

@@ -14,12 +14,16 @@
 namespace pgflow {
 
 struct WorkerConfig {
-  int max_concurrent = 10;  // handlers at once, each on its own thread; at least 1
-  int batch_size = 10;      // messages read at once, never more than free handlers; at least 1
-  std::string connection_string{};   // libpq's; "" takes DATABASE_URL, then libpq's own variables
-  std::chrono::seconds max_poll{2};  // how long an empty queue is watched in one read; at least 1 s
-  std::chrono::milliseconds poll_interval{100
-  };  // how often it is looked at meanwhile; at least 1 ms
+  // Handlers at once, each on its own thread; at least 1.
+  int max_concurrent = 10;
+  // Messages read at once, never more than handlers are free; at least 1.
+  int batch_size = 10;
+  // libpq's; "" takes DATABASE_URL, then EDGE_WORKER_DB_URL, then libpq's own variables.
+  std::string connection_string{};
+  // How long an empty queue is watched in one read; at least 1 s.
+  std::chrono::seconds max_poll{2};
+  // How often it is looked at meanwhile; at least 1 ms.
+  std::chrono::milliseconds poll_interval{100};
 };
 
 namespace detail {
