@@ -22,11 +22,7 @@ Result<T> await(uv::Loop& loop, std::chrono::milliseconds deadline, Start start)
   bool late = false;
   uv::Timer timer(loop, [&late] { late = true; });
   timer.start(deadline);
-  start([answer, &loop](Result<T> result) {
-    answer->emplace(std::move(result));
-    // A round that began with this call would go on to wait for the next event.
-    loop.stop();
-  });
+  start([answer](Result<T> result) { answer->emplace(std::move(result)); });
   while (!answer->has_value() && !late) loop.run_once();
   if (answer->has_value()) return std::move(**answer);
   return fail({.kind = "timeout", .message = "No answer within " + human_duration(deadline) + "."});

@@ -41,6 +41,7 @@ void Loop::stop() {
 }
 
 bool Loop::run_once() {
+  in_one_round_ = true;
   return run_in(UV_RUN_ONCE);
 }
 
@@ -61,8 +62,14 @@ void Loop::assert_owned() const {
 bool Loop::run_in(int mode) {
   owner_ = std::this_thread::get_id();
   const int alive = uv_run(loop_, static_cast<uv_run_mode>(mode));
+  in_one_round_ = false;
   if (thrown_) std::rethrow_exception(std::exchange(thrown_, nullptr));
   return alive != 0;
+}
+
+void Loop::called() noexcept {
+  // A round fires due timers first and would go on to wait for the next event all the same.
+  if (in_one_round_) uv_stop(loop_);
 }
 
 void Loop::keep(std::exception_ptr thrown) noexcept {

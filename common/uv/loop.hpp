@@ -22,7 +22,7 @@ class Loop {
   void run();
   void stop();
 
-  // One round: waits for the next event, or takes only what is there. False: nothing is left to
+  // One round: until a callback was called, or only those that are due. False: nothing is left to
   // wait for.
   bool run_once();
   bool poll();
@@ -40,17 +40,20 @@ class Loop {
   friend void guarded(Loop& loop, F&& callback) noexcept;
 
   bool run_in(int mode);
+  void called() noexcept;
   void keep(std::exception_ptr thrown) noexcept;
 
   uv_loop_s* loop_;
   std::thread::id owner_ = std::this_thread::get_id();
   std::exception_ptr thrown_;
+  bool in_one_round_ = false;
   int jobs_ = 0;  // Background jobs not yet answered
 };
 
 // The way every C callback enters C++: nothing unwinds through C.
 template <class F>
 void guarded(Loop& loop, F&& callback) noexcept {
+  loop.called();
   try {
     std::forward<F>(callback)();
   } catch (...) {

@@ -95,10 +95,7 @@ TEST_CASE("two migrators at once install once", "[store][migrator]") {
   pg::Connection second(s.loop, {.dsn = s.connection.dsn()});
   REQUIRE(s.ask<void>([&](auto done) { second.connect(done); }));
   std::optional<Result<store::UpReport>> other;
-  Migrator(second).up([&](Result<store::UpReport> report) {
-    other = std::move(report);
-    s.loop.stop();
-  });
+  Migrator(second).up([&](Result<store::UpReport> report) { other = std::move(report); });
   const auto mine = bring_up(s);
   while (!other) s.loop.run_once();
   REQUIRE(mine);
@@ -230,10 +227,7 @@ TEST_CASE(
 ) {
   Session s("template1");
   std::optional<Result<store::UpReport>> report;
-  Migrator(s.connection).up([&](Result<store::UpReport> result) {
-    report = std::move(result);
-    s.loop.stop();
-  });
+  Migrator(s.connection).up([&](Result<store::UpReport> result) { report = std::move(result); });
   s.database.value(
       "select pg_terminate_backend(" + std::to_string(s.connection.backend_pid()) + ")"
   );

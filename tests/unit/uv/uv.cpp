@@ -55,6 +55,17 @@ TEST_CASE("a timer may destroy itself in its own callback", "[uv][timer]") {
   CHECK(after);
 }
 
+TEST_CASE("one round ends with the first callback, also when that is a timer's", "[uv][loop]") {
+  uv::Loop loop;
+  bool fired = false;
+  uv::Timer due(loop, [&] { fired = true; });
+  uv::Timer far(loop, [] {});
+  due.start(0ms);
+  far.start(1h);
+  loop.run_once();
+  CHECK(fired);
+}
+
 TEST_CASE(
     "what a callback throws comes out of run, and the loop goes on afterwards", "[uv][loop]"
 ) {
