@@ -56,7 +56,7 @@ struct Start : std::enable_shared_from_this<Start> {
                 return self->done(tl::unexpected(store::mismatch_error(slug, *outcome)));
               }
               log::info(
-                  "flow.compiled", {{"flow", slug}, {"status", store::name(outcome->status)}}
+                  "flow.compiled", {{"status", store::name(outcome->status)}}
               );
               self->enrol();
             }

@@ -75,6 +75,13 @@ std::string_view text_of(StepOutcome::Kind kind) {
   PGFLOW_BUG("an outcome without a name");
 }
 
+// What the step's handler reads. A root step's input is the run's, which SQL gives beside the empty
+// object of dependencies; a root map's element is in its place already.
+std::string_view input_of(const StepDefinition& step, const store::ClaimedTask& task) {
+  const bool is_root = step.kind == StepKind::single && step.depends_on.empty();
+  return is_root && task.flow_input ? *task.flow_input : task.input;
+}
+
 // What a handler logs, with its task's ids.
 class TaskLogger : public Logger {
  public:
@@ -229,9 +236,7 @@ void Worker::begin() {
 void Worker::connect() {
   log::info(
       "worker.starting",
-      {{"queue", plan_.queue_name},
-       {"worker_id", identity_.worker_id},
-       {"database", work_.connection().dsn().describe()}}
+      {{"queue", plan_.queue_name}, {"database", work_.connection().dsn().describe()}}
   );
   work_.open();
 }
@@ -268,12 +273,7 @@ void Worker::on_started(const Result<void>& started) {
     return refuse(started.error(), exit_code_of(started.error()));
   }
   heartbeat_.start();
-  log::info(
-      "worker.ready",
-      {{"queue", plan_.queue_name},
-       {"worker_id", identity_.worker_id},
-       {"max_concurrent", concurrency_}}
-  );
+  log::info("worker.ready", {{"queue", plan_.queue_name}, {"max_concurrent", concurrency_}});
   report(contract::Ready{.queue_name = plan_.queue_name});
   handle(Event::ready);
 }
@@ -380,7 +380,7 @@ void Worker::run(store::ClaimedTask claimed) {
     StepOutcome outcome = run_step(
         {.step = *task->step,
          .task = task->info,
-         .input = task->claimed.input,
+         .input = input_of(*task->step, task->claimed),
          .flow_input = task->claimed.flow_input.value_or(""),
          .timeout = task->claimed.timeout,
          .deadline = task->deadline,

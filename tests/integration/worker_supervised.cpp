@@ -1,0 +1,212 @@
+// A real worker under a supervisor that the test plays: the messages, orders and ends.
+#include <poll.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <optional>
+
+#include "base/strong.hpp"
+#include "contract/environment.hpp"
+#include "contract/messages.hpp"
+#include "integration/worker_harness.hpp"
+
+using namespace pgflow;
+using namespace pgflow::test;
+
+namespace {
+
+class Supervised {
+ public:
+  explicit Supervised(const ProbeBench& bench) {
+    REQUIRE(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets_.data()) == 0);
+    worker = bench.start(
+        {"--pgflow-worker", "--flow", "probeV1", "--step", "work"},
+        {{"PGFLOW_SUPERVISOR_FD", "3"},
+         {"PGFLOW_SLOT_FD", "4"},
+         {"PGFLOW_WORKER_ID", worker_id},
+         {"PGFLOW_SLOT", "probeV1/work#1"},
+         {"PGFLOW_REVISION", "r1"},
+         {"PGFLOW_PROTOCOL", "1"}},
+        {{sockets_[1], 3}, {0, 4}}
+    );
+    ::close(sockets_[1]);
+  }
+  ~Supervised() { vanish(); }
+
+  // The next message of this kind; what comes in between is dropped.
+  template <class Message>
+  Message await(std::chrono::milliseconds limit = 10s) {
+    const auto deadline = std::chrono::steady_clock::now() + limit;
+    while (std::chrono::steady_clock::now() < deadline) {
+      pollfd ready{.fd = sockets_[0], .events = POLLIN, .revents = 0};
+      if (::poll(&ready, 1, 100) <= 0) continue;
+      std::array<char, contract::kMaxPacketBytes> packet;
+      const ssize_t size = ::recv(sockets_[0], packet.data(), packet.size(), 0);
+      if (size <= 0) break;
+      const auto message =
+          contract::decode_from_worker({packet.data(), static_cast<std::size_t>(size)});
+      REQUIRE(message);
+      if (const auto* wanted = std::get_if<Message>(&*message)) return *wanted;
+    }
+    INFO(worker->err());
+    FAIL("the message did not come");
+    return {};
+  }
+
+  void send(const contract::FromSupervisor& message) const {
+    const std::string packet = contract::encode(message);
+    REQUIRE(::send(sockets_[0], packet.data(), packet.size(), MSG_NOSIGNAL) > 0);
+  }
+
+  void welcome(int concurrency) {
+    await<contract::Hello>();
+    send(contract::Welcome{.generation = "g", .concurrency = concurrency});
+    await<contract::Ready>();
+  }
+
+  void vanish() {
+    if (sockets_[0] >= 0) ::close(sockets_[0]);
+    sockets_[0] = -1;
+  }
+
+  const std::string worker_id = WorkerId::random().text();
+  std::unique_ptr<Process> worker;
+
+ private:
+  std::array<int, 2> sockets_{-1, -1};
+};
+
+}  // namespace
+
+TEST_CASE(
+    "a supervised worker says who it is, waits for its welcome, and reports its work",
+    "[worker][supervised]"
+) {
+  const ProbeBench bench;
+  Supervised supervised(bench);
+  const auto hello = supervised.await<contract::Hello>();
+  CHECK(
+      hello == contract::Hello{supervised.worker->pid(), supervised.worker_id, "probeV1", "work"}
+  );
+  // It must not touch the database before the welcome.
+  supervised.await<contract::Ping>();
+  CHECK(bench.database.value("select count(*) from pgflow.workers") == "0");
+  supervised.send(contract::Welcome{.generation = "g", .concurrency = 2});
+  CHECK(supervised.await<contract::DatabaseState>().up);
+  CHECK(supervised.await<contract::Ready>().queue_name == "probev1__work");
+  CHECK(
+      bench.database.value(
+          "select worker_id || ' ' || function_name || ' ' || revision from pgflow.workers"
+      ) == supervised.worker_id + " probeV1/work r1"
+  );
+  CHECK(
+      bench.database.value(
+          "select count(*) from pg_stat_activity where datname = current_database() and "
+          "application_name = 'pgflow:" +
+          supervised.worker_id + "'"
+      ) == "2"
+  );
+
+  const std::string run = bench.run("finish");
+  const auto start = supervised.await<contract::TaskStart>();
+  CHECK(start.run_id == run);
+  CHECK(start.step_slug == "work");
+  CHECK(start.attempt == 1);
+  const auto end = supervised.await<contract::TaskEnd>();
+  CHECK(end.msg_id == start.msg_id);
+  CHECK(end.outcome == "completed");
+  CHECK(bench.task(run, "status") == "completed");
+
+  const auto ping = supervised.await<contract::Ping>();
+  CHECK(supervised.await<contract::Ping>().loop_seq > ping.loop_seq);
+  CHECK(ping.in_flight == 0);
+
+  supervised.send(contract::Drain{.deadline_milliseconds = 5000, .reason = "test"});
+  CHECK(supervised.await<contract::Drained>() == contract::Drained{.clean = true, .released = 0});
+  CHECK(supervised.worker->wait(5s) == 0);
+}
+
+TEST_CASE("concurrency is the supervisor's, and changes while tasks run", "[worker][supervised]") {
+  const ProbeBench bench;
+  Supervised supervised(bench);
+  supervised.welcome(1);
+  for (int i = 0; i < 4; ++i) bench.run("wait", std::to_string(i));
+  const std::string started = "select count(*) from pgflow.step_tasks where status = 'started'";
+  eventually("one runs", 10s, [&] { return bench.database.value(started) == "1"; });
+  supervised.send(contract::SetLimits{.concurrency = 3});
+  eventually("three run", 10s, [&] { return bench.database.value(started) == "3"; });
+  bench.open_gate();
+  eventually("all are done", 10s, [&] { return bench.count_noted("end") == 4; });
+}
+
+TEST_CASE("a drain past its deadline gives back what does not end", "[worker][supervised]") {
+  const ProbeBench bench;
+  Supervised supervised(bench);
+  supervised.welcome(4);
+  const std::string heeds = bench.run("wait", "heeds");
+  const std::string deaf = bench.run("ignore", "deaf");
+  eventually("both run", 10s, [&] { return bench.count_noted("start") == 2; });
+  supervised.send(contract::Drain{.deadline_milliseconds = 200, .reason = "test"});
+  CHECK(supervised.await<contract::Drained>() == contract::Drained{.clean = false, .released = 2});
+  CHECK(supervised.worker->wait(5s) == 0);
+  CHECK(bench.noted("stopped 1 heeds"));
+  for (const std::string& run : {heeds, deaf}) {
+    CHECK(bench.task(run, "status") == "queued");
+    CHECK(bench.task(run, "attempts_count") == "0");
+  }
+  CHECK(bench.database.value("select stopped_at is not null from pgflow.workers") == "t");
+}
+
+TEST_CASE("repeated signals to a supervised worker are one drain", "[worker][supervised]") {
+  const ProbeBench bench;
+  Supervised supervised(bench);
+  supervised.welcome(1);
+  const std::string run = bench.run("wait");
+  eventually("the handler runs", 10s, [&] { return bench.noted("start 1 t"); });
+  for (int i = 0; i < 5; ++i) supervised.worker->signal(SIGTERM);
+  eventually("it drains", 5s, [&] { return bench.said(*supervised.worker, "worker.draining"); });
+  supervised.worker->signal(SIGTERM);
+  bench.open_gate();
+  CHECK(supervised.worker->wait(10s) == 0);
+  CHECK(bench.task(run, "status") == "completed");
+}
+
+TEST_CASE("an orphan finishes what it has and exits 81", "[worker][supervised]") {
+  const ProbeBench bench;
+  Supervised supervised(bench);
+  supervised.welcome(1);
+  const std::string run = bench.run("wait");
+  eventually("the handler runs", 10s, [&] { return bench.noted("start 1 t"); });
+  supervised.vanish();
+  eventually("it knows", 5s, [&] { return bench.said(*supervised.worker, "supervisor.lost"); });
+  const std::string later = bench.run("finish", "later");
+  bench.open_gate();
+  CHECK(supervised.worker->wait(10s) == 81);
+  CHECK(bench.task(run, "status") == "completed");
+  CHECK(bench.task(later, "status") == "queued");
+}
+
+TEST_CASE(
+    "a worker that loses its supervisor before the welcome exits 81", "[worker][supervised]"
+) {
+  const ProbeBench bench;
+  Supervised supervised(bench);
+  supervised.await<contract::Hello>();
+  supervised.vanish();
+  CHECK(supervised.worker->wait(5s) == 81);
+  CHECK(bench.database.value("select count(*) from pgflow.workers") == "0");
+}
+
+TEST_CASE("a refused start tells the supervisor why", "[worker][supervised]") {
+  const ProbeBench bench;
+  bench.database.rows("drop schema pgflow cascade");
+  Supervised supervised(bench);
+  supervised.await<contract::Hello>();
+  supervised.send(contract::Welcome{.generation = "g", .concurrency = 1});
+  const auto fatal = supervised.await<contract::Fatal>();
+  CHECK(fatal.code == "schema_missing");
+  CHECK_THAT(fatal.hint, Catch::Contains("pgflow migrate up"));
+  CHECK(supervised.worker->wait(5s) == 78);
+}
