@@ -55,9 +55,7 @@ struct Start : std::enable_shared_from_this<Start> {
               if (outcome->status == store::CompileStatus::mismatch) {
                 return self->done(tl::unexpected(store::mismatch_error(slug, *outcome)));
               }
-              log::info(
-                  "flow.compiled", {{"status", store::name(outcome->status)}}
-              );
+              log::info("flow.compiled", {{"status", store::name(outcome->status)}});
               self->enrol();
             }
         );

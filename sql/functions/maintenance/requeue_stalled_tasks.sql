@@ -10,6 +10,7 @@ language plpgsql
 volatile
 security definer
 set search_path = ''
+set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 as $$
 declare
@@ -20,19 +21,41 @@ declare
   v_done int;
 begin
   with stalled as materialized (
-    select t.run_id, t.step_slug, t.task_index
-      from pgflow.step_tasks t
-      join pgflow.runs r on r.run_id = t.run_id
-      join pgflow.step_states ss on ss.run_id = t.run_id and ss.step_slug = t.step_slug
-      join pgflow.steps s on s.flow_slug = t.flow_slug and s.step_slug = t.step_slug
-      join pgflow.flows f on f.flow_slug = t.flow_slug
-      where t.status = 'started'
-        and t.permanently_stalled_at is null
-        and t.started_at < now() - make_interval(secs => coalesce(s.opt_timeout, f.opt_timeout) + 30)
-        and r.status = 'started'
-        and ss.status = 'started'
-      order by t.run_id, t.step_slug, t.task_index
-      for no key update of t skip locked
+    -- From the tasks in hand, each looked up by its whole key, see _complete_tasks.
+    select t.ctid
+      from (
+        select task.run_id, task.step_slug, task.task_index, task.flow_slug
+          from pgflow.step_tasks task
+          where task.status = 'started' and task.permanently_stalled_at is null
+          offset 0
+      ) in_hand
+      cross join lateral (
+        select from pgflow.runs run where run.run_id = in_hand.run_id and run.status = 'started' offset 0
+      ) r
+      cross join lateral (
+        select from pgflow.step_states state
+          where state.run_id = in_hand.run_id and state.step_slug = in_hand.step_slug and state.status = 'started'
+          offset 0
+      ) ss
+      cross join lateral (
+        select coalesce(step.opt_timeout, flow.opt_timeout) as timeout
+          from pgflow.steps step, pgflow.flows flow
+          where step.flow_slug = in_hand.flow_slug
+            and step.step_slug = in_hand.step_slug
+            and flow.flow_slug = in_hand.flow_slug
+          offset 0
+      ) s
+      cross join lateral (
+        select task.ctid
+          from pgflow.step_tasks task
+          where task.run_id = in_hand.run_id
+            and task.step_slug = in_hand.step_slug
+            and task.task_index = in_hand.task_index
+            and task.status = 'started'
+            and task.permanently_stalled_at is null
+            and task.started_at < now() - make_interval(secs => s.timeout + 30)
+          for no key update skip locked
+      ) t
   ),
   settled as (
     update pgflow.step_tasks t
@@ -43,10 +66,7 @@ begin
         last_requeued_at = case when t.requeued_count < 3 then now() else t.last_requeued_at end,
         requeued_count = t.requeued_count + case when t.requeued_count < 3 then 1 else 0 end
       from stalled
-      where t.run_id = stalled.run_id
-        and t.step_slug = stalled.step_slug
-        and t.task_index = stalled.task_index
-        and t.status = 'started'
+      where t.ctid = stalled.ctid and t.status = 'started'
       returning t.queue_name, t.message_id, t.status
   )
   select

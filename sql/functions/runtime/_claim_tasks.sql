@@ -54,22 +54,35 @@ begin
   end if;
 
   with candidates as materialized (
-    select t.run_id, t.step_slug, t.task_index, coalesce(s.opt_timeout, f.opt_timeout) + 2 as hidden
-      from pgflow.step_tasks t
-      join pgflow.runs r on r.run_id = t.run_id
-      join pgflow.step_states ss on ss.run_id = t.run_id and ss.step_slug = t.step_slug
-      join pgflow.steps s on s.flow_slug = t.flow_slug and s.step_slug = t.step_slug
-      join pgflow.flows f on f.flow_slug = t.flow_slug
-      where t.queue_name = _claim_tasks.queue_name
-        and t.message_id = any(msg_ids)
-        and t.message_id is not null
-        and t.flow_slug = _claim_tasks.flow_slug
-        and (_claim_tasks.step_slug is null or t.step_slug = _claim_tasks.step_slug)
-        and t.status = 'queued'
-        and r.status = 'started'
-        and ss.status = 'started'
-      order by t.run_id, t.step_slug, t.task_index
-      for no key update of t skip locked
+    -- Every row is looked up by its whole key, see _complete_tasks.
+    select t.ctid, s.hidden
+      from (select distinct given.id from unnest(msg_ids) as given (id)) message
+      cross join lateral (
+        select task.ctid, task.run_id, task.step_slug
+          from pgflow.step_tasks task
+          where task.queue_name = _claim_tasks.queue_name
+            and task.message_id = message.id
+            and task.flow_slug = _claim_tasks.flow_slug
+            and (_claim_tasks.step_slug is null or task.step_slug = _claim_tasks.step_slug)
+            and task.status = 'queued'
+          for no key update skip locked
+      ) t
+      cross join lateral (
+        select from pgflow.runs run where run.run_id = t.run_id and run.status = 'started' offset 0
+      ) r
+      cross join lateral (
+        select from pgflow.step_states state
+          where state.run_id = t.run_id and state.step_slug = t.step_slug and state.status = 'started'
+          offset 0
+      ) ss
+      cross join lateral (
+        select coalesce(step.opt_timeout, flow.opt_timeout) + 2 as hidden
+          from pgflow.steps step, pgflow.flows flow
+          where step.flow_slug = _claim_tasks.flow_slug
+            and step.step_slug = t.step_slug
+            and flow.flow_slug = _claim_tasks.flow_slug
+          offset 0
+      ) s
   ),
   claimed as (
     update pgflow.step_tasks t
@@ -78,10 +91,7 @@ begin
         started_at = clock_timestamp(),
         last_worker_id = _claim_tasks.worker_id
       from candidates
-      where t.run_id = candidates.run_id
-        and t.step_slug = candidates.step_slug
-        and t.task_index = candidates.task_index
-        and t.status = 'queued'
+      where t.ctid = candidates.ctid and t.status = 'queued'
       returning t.message_id, t.run_id, t.step_slug, t.task_index, t.attempts_count, candidates.hidden
   )
   select
@@ -114,8 +124,7 @@ begin
 
   return query
     select task.msg_id, batch.run_id, batch.step_slug, task.task_index, task.attempt,
-        coalesce(s.opt_max_attempts, f.opt_max_attempts),
-        coalesce(s.opt_timeout, f.opt_timeout),
+        s.max_attempts, s.timeout_seconds,
         case s.step_type when 'map' then shared.value -> task.task_index else shared.value end,
         case when with_flow_input or (s.step_type = 'single' and s.deps_count = 0) then r.input end
       from (
@@ -127,10 +136,20 @@ begin
             as claimed (run_id, step_slug, msg_id, task_index, attempt)
           group by claimed.run_id, claimed.step_slug
       ) batch
-      join pgflow.runs r on r.run_id = batch.run_id
-      join pgflow.steps s on s.flow_slug = r.flow_slug and s.step_slug = batch.step_slug
-      join pgflow.flows f on f.flow_slug = r.flow_slug
-      -- "offset 0" keeps this one value a step; "#> '{}'" unpacks a stored array once, before it is indexed many times.
+      cross join lateral (
+        select run.input from pgflow.runs run where run.run_id = batch.run_id offset 0
+      ) r
+      cross join lateral (
+        select step.step_slug, step.step_type, step.deps_count,
+            coalesce(step.opt_max_attempts, flow.opt_max_attempts) as max_attempts,
+            coalesce(step.opt_timeout, flow.opt_timeout) as timeout_seconds
+          from pgflow.steps step, pgflow.flows flow
+          where step.flow_slug = _claim_tasks.flow_slug
+            and step.step_slug = batch.step_slug
+            and flow.flow_slug = _claim_tasks.flow_slug
+          offset 0
+      ) s
+      -- "offset 0" also keeps this one value a step; "#> '{}'" unpacks a stored array once, before it is indexed many times.
       cross join lateral (
         select case
             when s.step_type = 'map' and s.deps_count = 0 then r.input #> '{}'
@@ -138,14 +157,14 @@ begin
               select parent.output #> '{}'
                 from pgflow.deps dep
                 join pgflow.step_states parent on parent.run_id = batch.run_id and parent.step_slug = dep.dep_slug
-                where dep.flow_slug = s.flow_slug and dep.step_slug = s.step_slug
+                where dep.flow_slug = _claim_tasks.flow_slug and dep.step_slug = s.step_slug
             )
             when s.deps_count = 0 then '{}'::jsonb
             else (
               select coalesce(jsonb_object_agg(dep.dep_slug, parent.output), '{}')
                 from pgflow.deps dep
                 join pgflow.step_states parent on parent.run_id = batch.run_id and parent.step_slug = dep.dep_slug
-                where dep.flow_slug = s.flow_slug and dep.step_slug = s.step_slug and parent.status = 'completed'
+                where dep.flow_slug = _claim_tasks.flow_slug and dep.step_slug = s.step_slug and parent.status = 'completed'
             )
           end as value
           offset 0

@@ -10,8 +10,10 @@
 --   unknown     there is no such task
 --   A NULL worker_id or attempts[i] asks for no fence.
 --
--- Here and in its neighbours a call is written `v_done := f()`: PL/pgSQL evaluates an assignment without starting a
--- statement, and these calls are most of what one task costs.
+-- Here and in its neighbours a row is looked up through `lateral (… offset 0)`, by its whole key, and updated through the
+-- ctid found: whatever the planner believes. A plan made while the tables were empty is kept for the session; as a plain
+-- join it reads a hot table from end to end for each task once it has grown. A call is written `v_done := f()`: PL/pgSQL evaluates an assignment
+-- without starting a statement.
 
 create or replace function pgflow._complete_tasks(
   run_ids uuid[],
@@ -40,7 +42,7 @@ begin
   perform from pgflow.runs r where r.run_id = any(run_ids) order by r.run_id for no key update;
 
   with asked as materialized (
-    select a.run_id, a.step_slug, a.task_index, a.attempt, a.output, a.position, s.step_type, s.step_index,
+    select t.ctid, a.attempt, a.output, a.position, s.step_type, s.step_index,
         s.step_type = 'single'
         and jsonb_typeof(a.output) is distinct from 'array'
         and exists (
@@ -55,19 +57,33 @@ begin
         ) as violates
       from unnest(run_ids, step_slugs, task_indexes, attempts, outputs) with ordinality
         as a (run_id, step_slug, task_index, attempt, output, position)
-      join pgflow.runs r on r.run_id = a.run_id
-      join pgflow.step_states ss on ss.run_id = a.run_id and ss.step_slug = a.step_slug
-      join pgflow.steps s on s.flow_slug = ss.flow_slug and s.step_slug = ss.step_slug
-      where r.status = 'started' and ss.status = 'started'
+      cross join lateral (
+        select run.flow_slug from pgflow.runs run where run.run_id = a.run_id and run.status = 'started' offset 0
+      ) r
+      cross join lateral (
+        select from pgflow.step_states state
+          where state.run_id = a.run_id and state.step_slug = a.step_slug and state.status = 'started'
+          offset 0
+      ) ss
+      cross join lateral (
+        select step.step_type, step.step_index
+          from pgflow.steps step
+          where step.flow_slug = r.flow_slug and step.step_slug = a.step_slug
+          offset 0
+      ) s
+      cross join lateral (
+        select task.ctid
+          from pgflow.step_tasks task
+          where task.run_id = a.run_id and task.step_slug = a.step_slug and task.task_index = a.task_index
+          offset 0
+      ) t
   ),
   completed as (
     update pgflow.step_tasks t
       set status = 'completed', completed_at = clock_timestamp(), output = asked.output
       from asked
       where not asked.violates
-        and t.run_id = asked.run_id
-        and t.step_slug = asked.step_slug
-        and t.task_index = asked.task_index
+        and t.ctid = asked.ctid
         and t.status = 'started'
         and t.last_worker_id is not distinct from coalesce(_complete_tasks.worker_id, t.last_worker_id)
         and t.attempts_count = coalesce(asked.attempt, t.attempts_count)
@@ -87,7 +103,7 @@ begin
         completed_at = case when ss.remaining_tasks = counts.tasks then clock_timestamp() end,
         output = case when ss.remaining_tasks = counts.tasks then counts.output end
       from counts
-      where ss.run_id = counts.run_id and ss.step_slug = counts.step_slug
+      where ss.run_id = any(run_ids) and ss.run_id = counts.run_id and ss.step_slug = counts.step_slug
       returning ss.run_id, ss.step_slug, ss.status, counts.step_type, counts.step_index
   ),
   ended as (

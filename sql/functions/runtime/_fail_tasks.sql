@@ -32,26 +32,40 @@ begin
   perform from pgflow.runs r where r.run_id = any(run_ids) order by r.run_id for no key update;
 
   with asked as materialized (
-    select a.run_id, a.step_slug, a.task_index, a.attempt, a.error_message, a.position,
+    select t.ctid, a.run_id, a.task_index, a.attempt, a.error_message, a.position,
         coalesce(a.permanent, false) as permanent, s.step_index,
-        coalesce(s.opt_max_attempts, f.opt_max_attempts) as max_attempts,
-        coalesce(s.opt_base_delay, f.opt_base_delay) as base_delay
+        s.max_attempts, s.base_delay
       from unnest(run_ids, step_slugs, task_indexes, attempts, error_messages, permanents) with ordinality
         as a (run_id, step_slug, task_index, attempt, error_message, permanent, position)
-      join pgflow.runs r on r.run_id = a.run_id
-      join pgflow.step_states ss on ss.run_id = a.run_id and ss.step_slug = a.step_slug
-      join pgflow.steps s on s.flow_slug = ss.flow_slug and s.step_slug = ss.step_slug
-      join pgflow.flows f on f.flow_slug = r.flow_slug
-      where r.status = 'started' and ss.status = 'started'
+      cross join lateral (
+        select run.flow_slug from pgflow.runs run where run.run_id = a.run_id and run.status = 'started' offset 0
+      ) r
+      cross join lateral (
+        select from pgflow.step_states state
+          where state.run_id = a.run_id and state.step_slug = a.step_slug and state.status = 'started'
+          offset 0
+      ) ss
+      cross join lateral (
+        select step.step_index,
+            coalesce(step.opt_max_attempts, flow.opt_max_attempts) as max_attempts,
+            coalesce(step.opt_base_delay, flow.opt_base_delay) as base_delay
+          from pgflow.steps step, pgflow.flows flow
+          where step.flow_slug = r.flow_slug and step.step_slug = a.step_slug and flow.flow_slug = r.flow_slug
+          offset 0
+      ) s
+      cross join lateral (
+        select task.ctid
+          from pgflow.step_tasks task
+          where task.run_id = a.run_id and task.step_slug = a.step_slug and task.task_index = a.task_index
+          offset 0
+      ) t
   ),
   retried as (
     update pgflow.step_tasks t
       set status = 'queued', started_at = null, error_message = asked.error_message
       from asked
       where not asked.permanent
-        and t.run_id = asked.run_id
-        and t.step_slug = asked.step_slug
-        and t.task_index = asked.task_index
+        and t.ctid = asked.ctid
         and t.status = 'started'
         and t.permanently_stalled_at is null
         and t.attempts_count < asked.max_attempts

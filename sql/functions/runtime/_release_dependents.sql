@@ -21,11 +21,11 @@ begin
     update pgflow.runs r
       set remaining_steps = r.remaining_steps - ended.steps
       from (select e.run_id, count(*) as steps from unnest(run_ids) as e (run_id) group by e.run_id) ended
-      where r.run_id = ended.run_id
+      where r.run_id = any(run_ids) and r.run_id = ended.run_id
       returning r.run_id, r.remaining_steps
   ),
   satisfied as (
-    select ss.run_id, ss.flow_slug, dep.step_slug,
+    select ended.run_id, dep.step_slug,
         count(*) as parents,
         -- Only a map's size is unknown before, and a map has one parent.
         min(case
@@ -35,18 +35,39 @@ begin
         end) filter (where child.step_type = 'map') as size,
         bool_or(child.required_input_pattern is not null or child.forbidden_input_pattern is not null) as conditional
       from unnest(run_ids, step_slugs) as ended (run_id, step_slug)
-      join pgflow.step_states ss on ss.run_id = ended.run_id and ss.step_slug = ended.step_slug
-      join pgflow.steps parent on parent.flow_slug = ss.flow_slug and parent.step_slug = ss.step_slug
-      join pgflow.deps dep on dep.flow_slug = ss.flow_slug and dep.dep_slug = ss.step_slug
-      join pgflow.steps child on child.flow_slug = dep.flow_slug and child.step_slug = dep.step_slug
-      group by ss.run_id, ss.flow_slug, dep.step_slug
+      cross join lateral (
+        select state.flow_slug, state.status, state.output, state.initial_tasks
+          from pgflow.step_states state
+          where state.run_id = ended.run_id and state.step_slug = ended.step_slug
+          offset 0
+      ) ss
+      cross join lateral (
+        select step.step_type
+          from pgflow.steps step
+          where step.flow_slug = ss.flow_slug and step.step_slug = ended.step_slug
+          offset 0
+      ) parent
+      cross join lateral (
+        select edge.step_slug
+          from pgflow.deps edge
+          where edge.flow_slug = ss.flow_slug and edge.dep_slug = ended.step_slug
+          offset 0
+      ) dep
+      cross join lateral (
+        select step.step_type, step.required_input_pattern, step.forbidden_input_pattern
+          from pgflow.steps step
+          where step.flow_slug = ss.flow_slug and step.step_slug = dep.step_slug
+          offset 0
+      ) child
+      group by ended.run_id, dep.step_slug
   ),
   released as (
     update pgflow.step_states ss
       set remaining_deps = ss.remaining_deps - satisfied.parents,
         initial_tasks = coalesce(ss.initial_tasks, satisfied.size)
       from satisfied
-      where ss.run_id = satisfied.run_id
+      where ss.run_id = any(run_ids)
+        and ss.run_id = satisfied.run_id
         and ss.step_slug = satisfied.step_slug
         and ss.status = 'created'
       returning ss.run_id, ss.remaining_deps = 0 as ready, satisfied.conditional or ss.initial_tasks = 0 as cascades

@@ -43,10 +43,21 @@ begin
         end as outcome
       from unnest(run_ids, step_slugs, task_indexes, attempts) with ordinality
         as a (run_id, step_slug, task_index, attempt, position)
-      left join pgflow.step_tasks t
-        on t.run_id = a.run_id and t.step_slug = a.step_slug and t.task_index = a.task_index
-      left join pgflow.runs r on r.run_id = t.run_id
-      left join pgflow.step_states ss on ss.run_id = t.run_id and ss.step_slug = t.step_slug
+      left join lateral (
+        select task.run_id, task.queue_name, task.message_id, task.status, task.attempts_count, task.last_worker_id
+          from pgflow.step_tasks task
+          where task.run_id = a.run_id and task.step_slug = a.step_slug and task.task_index = a.task_index
+          offset 0
+      ) t on true
+      left join lateral (
+        select run.status from pgflow.runs run where run.run_id = a.run_id offset 0
+      ) r on true
+      left join lateral (
+        select state.status
+          from pgflow.step_states state
+          where state.run_id = a.run_id and state.step_slug = a.step_slug
+          offset 0
+      ) ss on true
   )
   select
       array_agg(judged.outcome order by judged.position),

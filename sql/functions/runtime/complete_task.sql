@@ -8,6 +8,8 @@ returns setof pgflow.step_tasks
 language plpgsql
 volatile
 set search_path = ''
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
 as $$
 declare
   v_outcomes text[] := pgflow._complete_tasks(

@@ -9,6 +9,8 @@ returns table (run_id uuid, step_slug text, task_index int, outcome text)
 language plpgsql
 volatile
 set search_path = ''
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
 as $$
 declare
   v_run_ids uuid[];

@@ -72,7 +72,7 @@ begin
     'create or replace function pgflow._emit(payload jsonb, event text, topic text) returns void
 language plpgsql set search_path = '''' as %L', E'\nbegin\n' || v_body || E'end;\n'
   );
-  execute format('comment on function pgflow._emit(jsonb, text, text) is %L', array_to_string(v_sinks, ','));
+  execute format('comment on function pgflow._emit(jsonb, text, text) is %L', 'sinks:' || array_to_string(v_sinks, ','));
   execute format(
     'create or replace function pgflow._emits() returns boolean
 language plpgsql stable set search_path = '''' as %L', E'\nbegin\n  return ' || case when v_sinks = '{}' then 'false' else 'true' end || E';\nend;\n'
@@ -86,7 +86,7 @@ declare
 begin
   perform pgflow.configure_events(
     case
-      when v_chosen is not null then string_to_array(v_chosen, ',')
+      when v_chosen like 'sinks:%' then string_to_array(substr(v_chosen, 7), ',')
       when to_regprocedure('realtime.send(jsonb, text, text, boolean)') is not null then array['realtime']
       else '{}'
     end

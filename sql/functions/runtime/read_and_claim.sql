@@ -30,6 +30,8 @@ returns table (
 language plpgsql
 volatile
 set search_path = ''
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
 as $$
 declare
   v_hidden_for int := pgflow._claim_timeout(read_and_claim.flow_slug, read_and_claim.queue_name, p_step_slug) + 2;
@@ -70,9 +72,21 @@ begin
         end,
         null, null, null, null, null, null, null, null
       from unnest(v_msg_ids) as message (id)
-      left join pgflow.step_tasks t on t.queue_name = read_and_claim.queue_name and t.message_id = message.id
-      left join pgflow.runs r on r.run_id = t.run_id
-      left join pgflow.step_states ss on ss.run_id = t.run_id and ss.step_slug = t.step_slug
+      left join lateral (
+        select task.run_id, task.flow_slug, task.step_slug, task.status
+          from pgflow.step_tasks task
+          where task.queue_name = read_and_claim.queue_name and task.message_id = message.id
+          offset 0
+      ) t on true
+      left join lateral (
+        select run.status from pgflow.runs run where run.run_id = t.run_id offset 0
+      ) r on true
+      left join lateral (
+        select state.status
+          from pgflow.step_states state
+          where state.run_id = t.run_id and state.step_slug = t.step_slug
+          offset 0
+      ) ss on true
       where message.id not in (select c.msg_id from claimed c)
     order by 1;
 end;

@@ -9,6 +9,8 @@ returns setof pgflow.runs
 language plpgsql
 volatile
 set search_path = ''
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
 as $$
 declare
   v_run_id uuid := start_flow.run_id;

@@ -16,6 +16,8 @@ returns setof pgflow.step_task_record
 language plpgsql
 volatile
 set search_path = ''
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
 as $$
 begin
   if pgflow._claim_timeout(start_tasks.flow_slug, start_tasks.queue_name, start_tasks.step_slug) is null

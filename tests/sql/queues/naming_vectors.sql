@@ -1,4 +1,4 @@
--- Every vector of tests/vectors/naming-vectors.json holds, texts included, and the same in a Turkish database.
+-- Every vector of tests/vectors/naming-vectors.json holds, texts included.
 \ir ../support.psql
 \set vectors `cat ../../vectors/naming-vectors.json`
 begin;

@@ -1,6 +1,7 @@
 # In a database whose own lower('I') is a dotless i, queue names are the same ASCII names.
 set -euo pipefail
 set -a; . "$1"; set +a
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 database=sql_turkish_$$
 trap 'psql -Xqd postgres -c "drop database if exists $database with (force)"' EXIT
 psql -Xqd postgres -v ON_ERROR_STOP=1 \
@@ -22,3 +23,7 @@ expect "select (pgflow.create_flow('PLAIN_I')).flow_slug" PLAIN_I
 expect "select string_agg(queue_name, ' ' order by queue_name) from pgmq.list_queues()" 'invoiceinit__identify invoiceinit__item plain_i'
 expect "select count(*) from pgflow.delete_flow_and_data('InvoiceINIT')" 1
 expect "select string_agg(queue_name, ' ' order by queue_name) from pgmq.list_queues()" plain_i
+
+# All the naming vectors once more, in a clone of this database.
+psql -Xqd "$database" -v ON_ERROR_STOP=1 -c 'create schema tap; create extension pgtap schema tap'
+"$here/../../support/run_sql_test" "$1" "$here/naming_vectors.sql" "$database" | grep -v '^ok'
