@@ -22,7 +22,8 @@ Result<T> await(uv::Loop& loop, std::chrono::milliseconds deadline, Start start)
   bool late = false;
   uv::Timer timer(loop, [&late] { late = true; });
   timer.start(deadline);
-  start([answer](Result<T> result) { answer->emplace(std::move(result)); });
+  // By reference: taking a value, g++ 12 warns at -O3 of a free that does not happen.
+  start([answer](Result<T>&& result) { answer->emplace(std::move(result)); });
   while (!answer->has_value() && !late) loop.run_once();
   if (answer->has_value()) return std::move(**answer);
   return fail({.kind = "timeout", .message = "No answer within " + human_duration(deadline) + "."});
