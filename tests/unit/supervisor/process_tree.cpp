@@ -1,0 +1,46 @@
+#include "supervisor/process_tree.hpp"
+
+#include <unistd.h>
+
+#include "support/catch.hpp"
+#include "support/eventually.hpp"
+#include "support/process.hpp"
+
+using namespace pgflow;
+using namespace pgflow::supervisor;
+using namespace std::chrono_literals;
+
+TEST_CASE(
+    "a grandchild in a session of its own is found by its worker's id", "[supervisor][proc]"
+) {
+  const WorkerId worker = WorkerId::random();
+  const WorkerId other = WorkerId::random();
+  test::Process daemon(
+      {.arguments = {"/usr/bin/setsid", "--fork", "/bin/sleep", "300"},
+       .environment = {{"PGFLOW_WORKER_ID", worker.text()}}}
+  );
+  test::Process bystander(
+      {.arguments = {"/bin/sleep", "300"}, .environment = {{"PGFLOW_WORKER_ID", other.text()}}}
+  );
+  REQUIRE(daemon.wait(5s) == 0);
+  test::eventually("the daemon is found and killed", 5s, [&] {
+    return kill_leftovers(0, worker) > 0;
+  });
+  test::eventually("nothing is left", 5s, [&] { return kill_leftovers(0, worker) == 0; });
+  CHECK(bystander.running());
+}
+
+TEST_CASE("a process is killed only with the start time it was known by", "[supervisor][proc]") {
+  test::Process sleeper({.arguments = {"/bin/sleep", "300"}});
+  const auto started = process_start_time(sleeper.pid());
+  REQUIRE(started != 0);
+  kill_exactly(sleeper.pid(), started + 1);
+  CHECK(sleeper.running());
+  kill_exactly(sleeper.pid(), started);
+  CHECK(sleeper.wait(5s) == 128 + 9);
+}
+
+TEST_CASE("a pid that is nobody's has no start time", "[supervisor][proc]") {
+  CHECK(process_start_time(0) == 0);
+  CHECK(process_start_time(-1) == 0);
+}
