@@ -259,8 +259,9 @@ void Slot::hear(const contract::Unknown& unknown) {
 // --- what makes it end
 
 void Slot::on_broken(const Error& error) {
-  log::warn("worker.contract_broken", error, {{"slot", name()}, {"worker_id", worker_id_}});
+  // The end of the socket is seen before the exit: only one without the other is a breach.
   if (error.kind == "socket_closed") return broken_timer_.start(kBrokenGrace);
+  log::warn("worker.contract_broken", error, {{"slot", name()}, {"worker_id", worker_id_}});
   condemn("contract_broken");
 }
 
@@ -323,8 +324,9 @@ void Slot::bury() {
       last_.fatal
           ? Error{last_.fatal->code, last_.fatal->message, last_.fatal->detail, last_.fatal->hint}
           : Error{};
+  const std::string slot = name();  // the fields borrow it
   const log::Field fields[] = {
-      {"slot", name()},
+      {"slot", slot},
       {"worker_id", worker_id_},
       {"pid", exit.pid},
       {"exit_code", exit.code},
