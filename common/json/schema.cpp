@@ -25,7 +25,7 @@ class List {
 class SchemaWriter {
  public:
   std::string document(const TypeInfo& type) {
-    std::string body = of(type);
+    std::string body = type.kind == Kind::object ? root(type) : of(type);
     if (definitions_.empty()) {
       return body;
     }
@@ -101,7 +101,13 @@ class SchemaWriter {
            ",\"maximum\":" + std::to_string(most) + "}";
   }
 
-  // Objects are written once, under $defs: a recursive type refers to itself.
+  // Written in place, unless the type refers to itself.
+  std::string root(const TypeInfo& type) {
+    std::string body = object(type);
+    return definitions_.contains(std::string(type.name)) ? of(type) : body;
+  }
+
+  // Other objects are written once, under $defs.
   std::string reference(const TypeInfo& type) {
     const std::string name(type.name);
     if (definitions_.try_emplace(name).second) {

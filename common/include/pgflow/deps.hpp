@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <optional>
+#include <string_view>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -47,6 +48,7 @@ class Deps {
     return this->template get<S>();
   }
 
+  static constexpr std::string_view pgflow_name = "the dependencies";
   static const detail::FieldInfo* pgflow_table(std::size_t& count) {
     static const auto table = make_table(std::index_sequence_for<D...>{});
     count = sizeof...(D);

@@ -142,4 +142,7 @@ TEST_CASE("a raw pattern is stored compact and checked against the types", "[flo
               depends_on<"quote">, run_if(json_pattern(R"({"quote":{"prize":1}})")), [] {}
           );
         }).starts_with("json_pattern: /quote/prize: is no member of "));
+  CHECK(pattern_error([&] {
+          (void)f.step<"s">(depends_on<"quote">, run_if(json_pattern(R"({"qoute":{}})")), [] {});
+        }) == "json_pattern: /qoute: is no member of the dependencies");
 }

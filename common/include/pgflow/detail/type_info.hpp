@@ -524,6 +524,7 @@ void describe_object(TypeInfo& t) {
   t.kind = Kind::object;
   if constexpr (has_object_table<T>) {
     t.fields = &T::pgflow_table;
+    t.name = T::pgflow_name;
   } else if constexpr (has_hand_fields<T>) {
     t.fields = &hand_fields<T>;
   } else {
