@@ -28,10 +28,10 @@ std::optional<std::string> variable(const char* name) {
 }
 
 Outcome<std::optional<DatabaseAddress>> from_config(const std::filesystem::path& file) {
-  auto loaded = settings::load(file);
-  if (!loaded) return tl::unexpected(config_failure(loaded.error()));
-  if (loaded->database.url.empty()) return std::nullopt;  // embedded
-  return DatabaseAddress{loaded->database.url, loaded->database.url_source};
+  auto database = settings::load_database(file);
+  if (!database) return tl::unexpected(config_failure(database.error()));
+  if (database->url.empty()) return std::nullopt;  // the project's own
+  return DatabaseAddress{database->url, database->url_source};
 }
 
 }  // namespace

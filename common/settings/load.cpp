@@ -286,6 +286,11 @@ class Filler {
     connection_budget(root);
   }
 
+  void fill_database_only(const Node& root) {
+    database_needed_ = false;
+    database(root, root.find("database"));
+  }
+
  private:
   static const Node* in(const Node* object, std::string_view name) {
     return is_object(object) ? object->find(name) : nullptr;
@@ -351,14 +356,16 @@ class Filler {
             "Keep one of the two."
         );
       }
-    } else if (url_env != nullptr && !out.embedded) {
+    } else if (out.embedded || !database_needed_) {
+      // Somebody else names it.
+    } else if (url_env != nullptr) {
       problems_.add(
           problems_.at(*url_env),
           "database.url_env",
           fmt::format("names the environment variable {}, which is not set", variable),
           fmt::format("export {}=postgresql://user@host/database", variable)
       );
-    } else if (!out.embedded) {
+    } else {
       problems_.add(
           problems_.at(node != nullptr ? *node : root),
           "database.url",
@@ -621,6 +628,7 @@ class Filler {
   Settings& settings_;
   Problems& problems_;
   const Overrides& overrides_;
+  bool database_needed_ = true;
   fs::path folder_;
 };
 
@@ -643,7 +651,11 @@ std::string text_of(std::span<const Problem> problems) {
   return text;
 }
 
-tl::expected<Settings, LoadError> load(const fs::path& file, const Overrides& overrides) {
+namespace {
+
+tl::expected<Settings, LoadError> load_with(
+    const fs::path& file, const Overrides& overrides, void (Filler::*fill)(const Node&)
+) {
   constexpr int kNoInput = 66;  // sysexits: the input file does not exist
   std::ifstream stream(file, std::ios::binary);
   if (!stream || fs::is_directory(file)) {
@@ -675,10 +687,23 @@ tl::expected<Settings, LoadError> load(const fs::path& file, const Overrides& ov
     problems.add(problems.at(root), "", "must be an object" + got(root), "{\"version\": 1, …}");
   } else {
     ShapeCheck(problems).members(root, "", "");
-    Filler(settings, problems, overrides).fill(root);
+    Filler filler(settings, problems, overrides);
+    (filler.*fill)(root);
   }
   if (problems.empty()) return settings;
   return tl::unexpected(LoadError{number(ExitCode::config), problems.take()});
+}
+
+}  // namespace
+
+tl::expected<Settings, LoadError> load(const fs::path& file, const Overrides& overrides) {
+  return load_with(file, overrides, &Filler::fill);
+}
+
+tl::expected<DatabaseSettings, LoadError> load_database(const fs::path& file) {
+  return load_with(file, {}, &Filler::fill_database_only).map([](const Settings& settings) {
+    return settings.database;
+  });
 }
 
 std::vector<Problem> check_steps(

@@ -41,6 +41,10 @@ tl::expected<Settings, LoadError> load(
     const std::filesystem::path& file, const Overrides& overrides = {}
 );
 
+// For commands that only look at the database: which one the file names, an empty URL when it names
+// none. What the workers would need (programs, their environment) is not asked for.
+tl::expected<DatabaseSettings, LoadError> load_database(const std::filesystem::path& file);
+
 // The second half of validation, for which the worker program must have been asked: the config's
 // steps against the flow's own. A step that nobody serves is a warning.
 std::vector<Problem> check_steps(

@@ -142,6 +142,21 @@ TEST_CASE("an embedded database needs no URL", "[settings]") {
   CHECK(settings->database.url.empty());
 }
 
+TEST_CASE("a command that only looks at the database asks for nothing else", "[settings]") {
+  // A worker that a supervisor would refuse: its program is missing.
+  const std::string flow =
+      R"({"slug": "f", "worker": {"command": ["./gone"]}, "steps": {"a": {}}})";
+  const Project named(config(flow));
+  const auto database = settings::load_database(named.path("pgflow.json"));
+  REQUIRE(database);
+  CHECK(database->url == "postgresql://h/d");
+
+  const Project unnamed(R"({"version": 1, "flows": [)" + flow + "]}");
+  const auto none = settings::load_database(unnamed.path("pgflow.json"));
+  REQUIRE(none);
+  CHECK(none->url.empty());
+}
+
 TEST_CASE("a wrong value is named with its place, its reason and a right one", "[settings]") {
   const auto [rest, problems] = GENERATE(table<std::string, std::string>({
       {R"("supervisr": {},)", "2:1: supervisr: is not a known key | Did you mean \"supervisor\"?\n"
