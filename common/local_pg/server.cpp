@@ -335,8 +335,10 @@ void Server::stop(std::function<void()> done) {
   timer_.stop();
   if (!child_ || !child_->running()) return finish_stop();
   // An initdb that is cut short leaves data.tmp, which the next start removes.
+  // In single-user mode SIGINT would only cancel the statement.
+  const int number = state_ == State::initialising ? SIGTERM : SIGINT;
   state_ = State::stopping;
-  child_->signal(SIGINT);
+  child_->signal(number);
   later(kStopLimit, &Server::escalate_stop);
 }
 

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
+#include <map>
 
 #include "pg/dsn.hpp"
 #include "supervisor/commands/command.hpp"
@@ -12,23 +13,48 @@
 namespace pgflow::cli {
 namespace {
 
-// What PostgreSQL's own variables say, but for the password.
-std::string conninfo_of_variables() {
-  static constexpr std::pair<const char*, const char*> kVariables[] = {
-      {"PGSERVICE", "service"},
-      {"PGHOST", "host"},
-      {"PGHOSTADDR", "hostaddr"},
-      {"PGPORT", "port"},
-      {"PGUSER", "user"},
-      {"PGDATABASE", "dbname"},
-  };
-  std::string text;
-  for (const auto& [variable, keyword] : kVariables) {
-    const char* value = std::getenv(variable);
-    if (value == nullptr || *value == '\0') continue;
-    text += fmt::format("{}{}={}", text.empty() ? "" : " ", keyword, value);
+// libpq's keywords in the order in which people think of them, and the variables that stand for
+// them.
+constexpr std::pair<const char*, const char*> kKeywords[] = {
+    {"service", "PGSERVICE"},
+    {"host", "PGHOST"},
+    {"hostaddr", "PGHOSTADDR"},
+    {"port", "PGPORT"},
+    {"user", "PGUSER"},
+    {"dbname", "PGDATABASE"},
+};
+
+std::string quoted(const std::string& value) {
+  if (!value.empty() && value.find_first_of(" '\\") == std::string::npos) return value;
+  std::string result = "'";
+  for (char c : value) {
+    if (c == '\'' || c == '\\') result += '\\';
+    result += c;
   }
+  return result + "'";
+}
+
+// "host=/run/pgflow/3f9a user=pgflow dbname=pgflow"
+std::string conninfo(std::map<std::string, std::string> options) {
+  std::string text;
+  auto add = [&text](const std::string& keyword, const std::string& value) {
+    text += fmt::format("{}{}={}", text.empty() ? "" : " ", keyword, quoted(value));
+  };
+  for (const auto& [keyword, variable] : kKeywords) {
+    if (auto option = options.extract(keyword)) add(option.key(), option.mapped());
+  }
+  for (const auto& [keyword, value] : options) add(keyword, value);
   return text;
+}
+
+// What PostgreSQL's own variables say, but for the password.
+std::map<std::string, std::string> options_of_variables() {
+  std::map<std::string, std::string> options;
+  for (const auto& [keyword, variable] : kKeywords) {
+    const char* value = std::getenv(variable);
+    if (value != nullptr && *value != '\0') options.emplace(keyword, value);
+  }
+  return options;
 }
 
 }  // namespace
@@ -40,7 +66,7 @@ Outcome<Exit> db_url(const Common& common) {
   if (!dsn) return tl::unexpected(Failure{Exit::usage, dsn.error()});
   const DatabaseUrlView view{
       address->url,
-      address->url.empty() ? conninfo_of_variables() : dsn->secret_text(),
+      conninfo(address->url.empty() ? options_of_variables() : dsn->options()),
       address->source
   };
   if (common.output == Output::json) {

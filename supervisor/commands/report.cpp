@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <cstdlib>
 
+#include "log/log.hpp"
 #include "pg/sqlstate.hpp"
 
 namespace pgflow::cli {
@@ -100,6 +102,28 @@ Failure config_failure(const settings::LoadError& error) {
       static_cast<Exit>(error.exit_code),
       {std::string(kConfigProblems), settings::text_of(error.problems)}
   };
+}
+
+void open_log(const settings::LogSettings& settings) {
+  auto wanted = [](const char* first, const char* second, const std::string& otherwise) {
+    for (const char* name : {first, second}) {
+      const char* value = std::getenv(name);
+      if (value != nullptr && *value != '\0') return std::string(value);
+    }
+    return otherwise;
+  };
+  log::Options options{.component = "supervisor"};
+  if (const auto level =
+          log::parse_level(wanted("PGFLOW_LOG_LEVEL", "EDGE_WORKER_LOG_LEVEL", settings.level))) {
+    options.level = *level;
+  }
+  // "auto" is none of them and leaves it to the log.
+  if (const auto format =
+          log::parse_format(wanted("PGFLOW_LOG_FORMAT", "EDGE_WORKER_LOG_FORMAT", settings.format)
+          )) {
+    options.format = *format;
+  }
+  log::init(std::move(options));
 }
 
 }  // namespace pgflow::cli

@@ -21,4 +21,7 @@ void print_error(const Style& style, const Error& error);
 // All problems of a config file as one failure; its message is settings' own text.
 Failure config_failure(const settings::LoadError& error);
 
+// For the verbs that log: as PGFLOW_LOG_LEVEL and PGFLOW_LOG_FORMAT say, else as the config does.
+void open_log(const settings::LogSettings& settings);
+
 }  // namespace pgflow::cli

@@ -1,22 +1,10 @@
 // `pgflow up`: the supervisor of a config file, in the foreground.
-#include "log/log.hpp"
 #include "settings/load.hpp"
 #include "supervisor/commands/command.hpp"
 #include "supervisor/commands/report.hpp"
 #include "supervisor/supervisor.hpp"
 
 namespace pgflow::cli {
-namespace {
-
-void open_log(const settings::LogSettings& settings) {
-  log::Options options{.level = *log::parse_level(settings.level), .component = "supervisor"};
-  if (const auto format = log::parse_format(settings.format))
-    options.format = *format;  // else auto
-  log::init(std::move(options));
-}
-
-}  // namespace
-
 Outcome<Exit> up(const Common& common) {
   const auto settings =
       settings::load(common.config.value_or("pgflow.json"), {.database_url = common.database_url});
