@@ -1,0 +1,80 @@
+// Texts that people and programs rely on, kept as files: `--help` of every verb and the JSON
+// Schemas of what the read verbs print. PGFLOW_GOLDEN=write writes them anew; the diff is the
+// review.
+#include <cstdlib>
+#include <fstream>
+#include <map>
+
+#include "cli_support.hpp"
+#include "supervisor/views.hpp"
+
+using namespace pgflow;
+using namespace pgflow::cli;
+using namespace pgflow::test;
+
+namespace {
+
+void check_golden(const std::string& path, const std::string& text) {
+  const char* wanted = std::getenv("PGFLOW_GOLDEN");
+  const std::string file = std::string(PGFLOW_SOURCE_DIR) + "/" + path;
+  if (wanted != nullptr && std::string(wanted) == "write") std::ofstream(file) << text;
+  INFO(path << " differs; `./dev golden` rewrites it");
+  CHECK(read_file(file) == text);
+}
+
+std::string flat(const std::vector<std::string>& words) {
+  std::string name = "pgflow";
+  for (const std::string& word : words) name += "_" + word;
+  return name;
+}
+
+}  // namespace
+
+TEST_CASE("--help of each verb is the reviewed one", "[cli][golden]") {
+  const std::vector<std::vector<std::string>> verbs = {
+      {},
+      {"dev"},
+      {"up"},
+      {"status"},
+      {"coverage"},
+      {"run"},
+      {"run", "start"},
+      {"run", "show"},
+      {"run", "wait"},
+      {"run", "list"},
+      {"migrate"},
+      {"migrate", "up"},
+      {"migrate", "status"},
+      {"db"},
+      {"db", "url"},
+      {"sql"},
+      {"config"},
+      {"config", "check"},
+      {"version"},
+  };
+  for (std::vector<std::string> verb : verbs) {
+    const std::string name = flat(verb);
+    verb.emplace_back("--help");
+    const Ended help = run_pgflow(verb);
+    CHECK(help.exit_code == 0);
+    CHECK(help.err.empty());
+    check_golden("tests/golden/help/" + name + ".txt", help.out);
+  }
+}
+
+TEST_CASE("the JSON Schema of each read verb is the published one", "[cli][golden]") {
+  const std::map<std::string, std::string> schemas = {
+      {"status", json_schema<StatusView>()},
+      {"coverage", json_schema<CoverageView>()},
+      {"run-show", json_schema<RunView>()},
+      {"run-list", json_schema<RunListView>()},
+      {"run-start", json_schema<RunStatesView>()},
+      {"migrate-status", json_schema<MigrationsView>()},
+      {"migrate-up", json_schema<MigrateUpView>()},
+      {"db-url", json_schema<DatabaseUrlView>()},
+      {"config-check", json_schema<ConfigCheckView>()},
+      {"version", json_schema<VersionView>()},
+  };
+  for (const auto& [verb, schema] : schemas)
+    check_golden("docs/schemas/" + verb + ".schema.json", schema + "\n");
+}
