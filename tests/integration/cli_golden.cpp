@@ -6,6 +6,7 @@
 #include <map>
 
 #include "cli_support.hpp"
+#include "json/writer.hpp"
 #include "supervisor/views.hpp"
 
 using namespace pgflow;
@@ -75,6 +76,9 @@ TEST_CASE("the JSON Schema of each read verb is the published one", "[cli][golde
       {"config-check", json_schema<ConfigCheckView>()},
       {"version", json_schema<VersionView>()},
   };
-  for (const auto& [verb, schema] : schemas)
-    check_golden("docs/schemas/" + verb + ".schema.json", schema + "\n");
-}
+  for (const auto& [verb, schema] : schemas) {
+    json::Writer indented(json::Writer::Style::indented);
+    indented.value(*json::parse(schema));
+    check_golden("docs/schemas/" + verb + ".schema.json", indented.take() + "
+");
+  }
