@@ -79,6 +79,5 @@ TEST_CASE("the JSON Schema of each read verb is the published one", "[cli][golde
   for (const auto& [verb, schema] : schemas) {
     json::Writer indented(json::Writer::Style::indented);
     indented.value(*json::parse(schema));
-    check_golden("docs/schemas/" + verb + ".schema.json", indented.take() + "
-");
+    check_golden("docs/schemas/" + verb + ".schema.json", indented.take() + "\n");
   }
