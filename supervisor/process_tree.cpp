@@ -1,6 +1,7 @@
 #include "supervisor/process_tree.hpp"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -8,8 +9,6 @@
 #include <unistd.h>
 
 #include <charconv>
-#include <cstring>
-#include <fstream>
 #include <iterator>
 #include <memory>
 #include <optional>
@@ -31,9 +30,20 @@ struct ProcessStat {
   unsigned long long start_time = 0;
 };
 
+// Empty when the process is gone. Not through a file stream: a process that ends between open and
+// read makes read fail with ESRCH, which a stream buffer turns into an exception.
+std::string proc_file(const std::string& path) {
+  const UniqueFd file(open(("/proc/" + path).c_str(), O_RDONLY | O_CLOEXEC));
+  std::string text;
+  char buffer[4'096];
+  for (;;) {
+    const ssize_t count = read(file.get(), buffer, sizeof buffer);
+    if (count <= 0) return text;
+    text.append(buffer, static_cast<std::size_t>(count));
+  }
+}
 std::string proc_file(int pid, const char* name) {
-  std::ifstream file("/proc/" + std::to_string(pid) + "/" + name, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
+  return proc_file(std::to_string(pid) + "/" + name);
 }
 
 std::optional<ProcessStat> process_stat(int pid) {
@@ -74,8 +84,8 @@ bool carries(int pid, const std::string& variable) {
 
 std::vector<int> our_children() {
   const std::string self = std::to_string(getpid());
-  std::ifstream file("/proc/" + self + "/task/" + self + "/children");
-  return {std::istream_iterator<int>(file), {}};
+  std::istringstream pids(proc_file(self + "/task/" + self + "/children"));
+  return {std::istream_iterator<int>(pids), {}};
 }
 
 }  // namespace

@@ -409,8 +409,7 @@ TEST_CASE("a worker that cannot live is started again and again, ever later", "[
 }
 
 TEST_CASE("a worker that is not ready in time is killed and started again", "[supervisor]") {
-  Rig rig({.fake = "silent", .defaults = R"("start_timeout": "300ms", "restart": {"max": "250ms"})"}
-  );
+  Rig rig({.fake = "silent", .defaults = R"("start_timeout": "1s", "restart": {"max": "250ms"})"});
   rig.start();
   rig.wait_start("a", 2);
   eventually("the reason is told", kSoon, [&] { return rig.said("reason=start_timeout"); });

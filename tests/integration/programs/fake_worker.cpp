@@ -11,6 +11,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <string>
 
 #include "contract/environment.hpp"
@@ -67,6 +68,7 @@ PGconn* connect() {
   const std::string url = variable(kDatabaseUrlVariable) + " application_name='" +
                           std::string(kWorkerApplicationName) + variable(kWorkerIdVariable) + "'";
   PGconn* connection = PQconnectdb(url.c_str());
+  static const std::unique_ptr<PGconn, decltype(&PQfinish)> closed_at_exit(connection, PQfinish);
   if (PQstatus(connection) != CONNECTION_OK) std::exit(75);
   return connection;
 }
@@ -150,6 +152,7 @@ int main(int argc, char** argv) {
   if (is("hold:")) claim(connection, step, number());
   if (is("segv")) {
     claim(connection, step, 1);
+    signal(SIGSEGV, SIG_DFL);  // also where a sanitizer would catch it
     raise(SIGSEGV);
   }
   if (is("hang")) {

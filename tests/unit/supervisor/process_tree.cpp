@@ -40,6 +40,16 @@ TEST_CASE("a process is killed only with the start time it was known by", "[supe
   CHECK(sleeper.wait(5s) == 128 + 9);
 }
 
+TEST_CASE("processes that end while they are looked at do no harm", "[supervisor][proc]") {
+  const WorkerId worker = WorkerId::random();
+  for (int round = 0; round < 20; ++round) {
+    test::Process crowd(
+        {.arguments = {"/bin/sh", "-c", "for i in 1 2 3 4 5 6 7 8; do /bin/true & done; wait"}}
+    );
+    while (crowd.running()) CHECK(kill_leftovers(0, worker) == 0);
+  }
+}
+
 TEST_CASE("a pid that is nobody's has no start time", "[supervisor][proc]") {
   CHECK(process_start_time(0) == 0);
   CHECK(process_start_time(-1) == 0);
