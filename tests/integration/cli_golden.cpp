@@ -81,3 +81,4 @@ TEST_CASE("the JSON Schema of each read verb is the published one", "[cli][golde
     indented.value(*json::parse(schema));
     check_golden("docs/schemas/" + verb + ".schema.json", indented.take() + "\n");
   }
+}
