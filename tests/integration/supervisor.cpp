@@ -438,18 +438,23 @@ TEST_CASE("what a dead worker leaves running is killed, in whatever session", "[
   rig.start();
   rig.wait_ready();
   const auto worker = rig.started("a")[0];
-  const auto carriers = [&] {
+  const auto carriers_of = [](const Started& one) {
     int count = 0;
     for (const auto& process : std::filesystem::directory_iterator("/proc")) {
       const auto environment = test::read_file(process.path().string() + "/environ");
-      if (environment.find("PGFLOW_WORKER_ID=" + worker.worker_id) != std::string::npos) ++count;
+      if (environment.find("PGFLOW_WORKER_ID=" + one.worker_id) != std::string::npos) ++count;
     }
     return count;
   };
+  const auto carriers = [&] { return carriers_of(worker); };
   CHECK(carriers() == 2);
   kill(worker.pid, SIGKILL);
   rig.wait_start("a", 2);
   CHECK(carriers() == 0);
+  // A drained worker's leftovers go too.
+  rig.supervisor().signal(SIGTERM);
+  CHECK(rig.supervisor().wait(kSoon) == 0);
+  CHECK(carriers_of(rig.started("a")[1]) == 0);
 }
 
 // --- the database goes and comes
