@@ -68,7 +68,7 @@ class Screen {
     const std::string name = "PostgreSQL " + started.version;
     fact(
         name,
-        (root / "data").lexically_proximate(fs::current_path()).string(),
+        shown(root / "data"),
         fmt::format(
             "socket {}   {}",
             started.endpoint.socket_dir.string(),
@@ -146,11 +146,17 @@ class Screen {
     ));
   }
 
+  // From here when it lies below here.
+  static std::string shown(const fs::path& path) {
+    const fs::path relative = path.lexically_proximate(fs::current_path());
+    return relative.string().starts_with("..") ? path.string() : relative.string();
+  }
+
   void fact(const std::string& what, const std::string& state, const std::string& more) const {
     auto wide = [](const std::string& text, std::size_t width) {
       return text + std::string(width - std::min(width, display_width(text)), ' ');
     };
-    say(fmt::format("  {} {} {}   {}", style_.green("✓"), wide(what, 18), wide(state, 18), more));
+    say(fmt::format("  {} {} {}   {}", style_.green("✓"), wide(what, 24), wide(state, 16), more));
   }
 
   static void say(const std::string& line) {
