@@ -7,9 +7,10 @@
 namespace pgflow::sql {
 
 struct SqlFile {
-  std::string_view name;      // file name without its extension; migrations start with their number
+  std::string_view name;  // file name without its extension; migrations start with their number
   std::string_view text;
-  std::string_view checksum;  // SHA-256 of the text in lower case hex, as pgflow.schema_migrations keeps it
+  std::string_view
+      checksum;  // SHA-256 of the text in lower case hex, as pgflow.schema_migrations keeps it
 };
 
 // In the order of installation.

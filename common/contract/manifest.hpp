@@ -21,7 +21,7 @@ struct Manifest {
   std::string queue_mode;               // "flow" | "step"
   std::vector<ManifestRoute> routes;    // step mode only
   std::vector<std::string> step_slugs;  // in the shape's order
-  std::string shape_json;   // handed on to ensure_flow_compiled, numbers as they were written
+  std::string shape_json;  // handed on to ensure_flow_compiled, numbers as they were written
   std::string fingerprint;
 };
 
