@@ -26,19 +26,27 @@ ConfigProblemView view_of(const settings::Problem& problem) {
 }  // namespace
 
 Outcome<Exit> config_check(const Common& common, const std::filesystem::path& file) {
-  const auto loaded = settings::load(file, {.database_url = common.database_url});
-  if (common.output == Output::text) {
-    if (!loaded) return tl::unexpected(config_failure(loaded.error()));
-    print(fmt::format("{} {} is valid", common.out.green("✓"), file.string()));
-    return Exit::ok;
-  }
+  auto loaded = settings::load(file, {.database_url = common.database_url});
   ConfigCheckView view{loaded.has_value(), {}};
   if (!loaded) {
-    for (const settings::Problem& problem : loaded.error().problems)
+    for (const settings::Problem& problem : loaded.error().problems) {
       view.problems.push_back(view_of(problem));
+    }
+    // A project of `pgflow dev` names no database: that alone makes no file wrong.
+    if (settings::load(file, {.database_url = "postgresql:///"})) {
+      view.valid = true;
+      for (ConfigProblemView& problem : view.problems) problem.warning = true;
+    }
   }
-  print(to_json(view));
-  return loaded ? Exit::ok : static_cast<Exit>(loaded.error().exit_code);
+  if (common.output == Output::json) {
+    print(to_json(view));
+    return view.valid ? Exit::ok : static_cast<Exit>(loaded.error().exit_code);
+  }
+  if (!view.valid) return tl::unexpected(config_failure(loaded.error()));
+  print(fmt::format("{} {} is valid", common.out.green("✓"), file.string()));
+  if (!loaded)
+    print("  It names no database: `pgflow dev` brings its own, `pgflow up` needs DATABASE_URL.");
+  return Exit::ok;
 }
 
 }  // namespace pgflow::cli

@@ -5,9 +5,11 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <set>
 
+#include "base/clock.hpp"
 #include "local_pg/background_server.hpp"
 #include "log/log.hpp"
 #include "settings/load.hpp"
@@ -52,7 +54,11 @@ class HeldSignals {
 class Screen {
  public:
   Screen(const Common& common, const settings::Settings& settings)
-      : style_(common.out), settings_(settings) {}
+      : style_(common.out), settings_(settings) {
+    for (const settings::FlowSettings& flow : settings.flows) {
+      width_ = std::max(width_, display_width(flow_title(flow.slug)));
+    }
+  }
 
   void title(const fs::path& config) const {
     say(fmt::format(
@@ -112,6 +118,7 @@ class Screen {
   }
 
  private:
+  static std::string flow_title(const std::string& slug) { return "flow " + slug; }
   static bool is_ready(const supervisor::SlotView& slot) {
     return slot.state == supervisor::SlotState::ready;
   }
@@ -142,7 +149,7 @@ class Screen {
     }
     say(fmt::format(
         "  Stop       Ctrl-C (drains up to {}; again to force)",
-        duration_text(std::chrono::duration<double>(settings_.supervisor.shutdown_deadline).count())
+        human_duration(settings_.supervisor.shutdown_deadline)
     ));
   }
 
@@ -156,7 +163,8 @@ class Screen {
     auto wide = [](const std::string& text, std::size_t width) {
       return text + std::string(width - std::min(width, display_width(text)), ' ');
     };
-    say(fmt::format("  {} {} {}   {}", style_.green("✓"), wide(what, 24), wide(state, 16), more));
+    say(fmt::format("  {} {} {}   {}", style_.green("✓"), wide(what, width_), wide(state, 16), more)
+    );
   }
 
   static void say(const std::string& line) {
@@ -166,6 +174,7 @@ class Screen {
 
   const Style& style_;
   const settings::Settings& settings_;
+  std::size_t width_ = 18;  // of the first column
   std::set<std::string> flows_;
   std::set<std::string> failures_;
   bool complete_ = false;
@@ -191,11 +200,16 @@ std::optional<fs::path> wanted_binaries() {
   return fs::path(folder);
 }
 
+// A server and its initdb say much when all is well.
 void log_server_line(std::string_view line) {
-  if (line.starts_with("LOG:")) {
-    log::debug("postgres", {{"line", line}});
-  } else {
+  const bool bad = std::ranges::any_of(
+      std::array{"WARNING:", "ERROR:", "FATAL:", "PANIC:", "error:"},
+      [line](std::string_view mark) { return line.find(mark) != std::string_view::npos; }
+  );
+  if (bad) {
     log::warn("postgres", {{"line", line}});
+  } else {
+    log::debug("postgres", {{"line", line}});
   }
 }
 

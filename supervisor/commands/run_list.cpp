@@ -18,11 +18,11 @@ select json_build_object('runs', coalesce(json_agg(json_build_object(
   'ended_at', coalesce(r.completed_at, r.failed_at),
   'took_seconds', round(extract(epoch from coalesce(r.completed_at, r.failed_at, clock_timestamp()) - r.started_at), 6),
   'remaining_steps', r.remaining_steps,
-  'steps', (select count(*) from pgflow.step_states ss where ss.run_id = r.run_id)) order by r.started_at desc, r.run_id), '[]'))
+  'steps', (select count(*) from pgflow.step_states ss where ss.run_id = r.run_id)) order by r.started_at desc, r.run_id desc), '[]'))
 from (
   select * from pgflow.runs r
   where ($1::text is null or r.flow_slug = $1::text) and ($2::text is null or r.status = $2::text)
-  order by r.started_at desc, r.run_id
+  order by r.started_at desc, r.run_id desc
   limit $3::int) r
 )sql";
 

@@ -124,7 +124,10 @@ std::string note_text(const Style& style, const RunStepView& step) {
     note = style.dim(fmt::format("after {}", fmt::join(step.depends_on, ", ")));
   std::string what;
   if (step.skip_reason) what = style.dim("(" + skip_text(*step.skip_reason) + ")");
-  if (step.error) what = style.red(shortened(*step.error, kLongestNote));
+  if (step.error) {
+    const std::string error = shortened(*step.error, kLongestNote);
+    what = step.status == "completed" ? style.dim("after: " + error) : style.red(error);
+  }
   if (!note.empty() && !what.empty()) note += "  ";
   return note + what;
 }

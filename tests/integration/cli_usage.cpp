@@ -124,3 +124,15 @@ TEST_CASE("the operator's SQL files are printed as they are shipped", "[cli]") {
       read_file(PGFLOW_SOURCE_DIR "/sql/operator/prune_data_older_than.sql")
   );
 }
+
+TEST_CASE("a project of dev names no database, and its config is valid all the same", "[cli]") {
+  TemporaryFolder folder;
+  const std::string file = folder.path() + "/pgflow.json";
+  std::ofstream(file
+  ) << R"({"version": 1, "flows": [{"slug": "f", "worker": {"command": ["/bin/true"]}, "steps": {"a": {}}}]})";
+  const Ended text = run_pgflow({"config", "check", file});
+  INFO(text.err);
+  CHECK(text.exit_code == 0);
+  CHECK(contains(text.out, "is valid"));
+  CHECK(contains(text.out, "names no database"));
+}
