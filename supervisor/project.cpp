@@ -21,11 +21,15 @@ fs::path data_root(const fs::path& project) {
 }
 
 std::optional<local_pg::Endpoint> running_database(const fs::path& project) {
-  Result<local_pg::Layout> layout = local_pg::plan_layout(data_root(project));
-  if (!layout) return std::nullopt;
-  std::optional<local_pg::Postmaster> running = local_pg::running_postmaster(layout->data);
-  if (!running || !running->ready) return std::nullopt;
-  return local_pg::Endpoint{.socket_dir = running->socket_dir};
+  // In the project as well, whatever data_root says: root may look at the database of another
+  // user's project.
+  for (const fs::path& root : {data_root(project), project / ".pgflow"}) {
+    Result<local_pg::Layout> layout = local_pg::plan_layout(root);
+    if (!layout) continue;
+    std::optional<local_pg::Postmaster> running = local_pg::running_postmaster(layout->data);
+    if (running && running->ready) return local_pg::Endpoint{.socket_dir = running->socket_dir};
+  }
+  return std::nullopt;
 }
 
 fs::path project_of(const std::optional<fs::path>& config) {
