@@ -6,7 +6,7 @@
 #include <variant>
 
 #include "json/rapidjson.hpp"
-#include "json/utf8.hpp"
+#include "base/utf8.hpp"
 
 namespace pgflow::json {
 namespace {

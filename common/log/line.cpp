@@ -9,6 +9,8 @@
 #include <optional>
 #include <utility>
 
+#include "base/utf8.hpp"
+
 namespace pgflow::log {
 namespace {
 
@@ -22,28 +24,6 @@ std::string rendered_time(WallClock::time_point time) {
   char text[16];
   std::strftime(text, sizeof text, "%H:%M:%S", &local);
   return text;
-}
-
-// The bytes of the UTF-8 character at the start of `text`; 0 if there is no valid one.
-std::size_t utf8_length(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const auto follows = [&](std::size_t i) { return i < text.size() && (byte(i) & 0xc0) == 0x80; };
-  const unsigned first = byte(0);
-  if (first < 0x80) return 1;
-  if (first >= 0xc2 && first <= 0xdf) return follows(1) ? 2 : 0;
-  if (first >= 0xe0 && first <= 0xef) {
-    if (!follows(1) || !follows(2)) return 0;
-    const bool overlong = first == 0xe0 && byte(1) < 0xa0;
-    const bool surrogate = first == 0xed && byte(1) >= 0xa0;
-    return overlong || surrogate ? 0 : 3;
-  }
-  if (first >= 0xf0 && first <= 0xf4) {
-    if (!follows(1) || !follows(2) || !follows(3)) return 0;
-    const bool overlong = first == 0xf0 && byte(1) < 0x90;
-    const bool too_big = first == 0xf4 && byte(1) >= 0x90;
-    return overlong || too_big ? 0 : 4;
-  }
-  return 0;
 }
 
 // C1 controls (U+0080…U+009F) drive terminals as ESC does.

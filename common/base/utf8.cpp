@@ -1,14 +1,10 @@
 // One pass over the bytes, by the table of well-formed sequences in the Unicode standard (3.9,
 // D92).
-#include "json/utf8.hpp"
+#include "base/utf8.hpp"
 
-#include <cstddef>
+namespace pgflow {
 
-namespace pgflow::json {
-namespace {
-
-// Length of the well-formed character at the start of `text`; 0 when there is none.
-std::size_t character_length(std::string_view text) {
+std::size_t utf8_length(std::string_view text) {
   const auto byte = [&](std::size_t i) -> unsigned {
     return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U;
   };
@@ -33,13 +29,11 @@ std::size_t character_length(std::string_view text) {
   return 0;
 }
 
-}  // namespace
-
 std::string valid_utf8(std::string_view text) {
   std::string clean;
   clean.reserve(text.size());
   while (!text.empty()) {
-    const std::size_t length = character_length(text);
+    const std::size_t length = utf8_length(text);
     if (length == 0) {
       clean += "\xEF\xBF\xBD";
       text.remove_prefix(1);
@@ -51,4 +45,4 @@ std::string valid_utf8(std::string_view text) {
   return clean;
 }
 
-}  // namespace pgflow::json
+}  // namespace pgflow
