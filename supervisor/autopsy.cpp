@@ -61,6 +61,10 @@ Verdict ended_with_code(const LastMoments& last) {
     if (abandoned) verdict.reaction = ExitReaction::crash;
     return verdict;
   }
+  // "This cannot work" is believed at the start only. A worker that has worked was ended by its
+  // handler's exit(), or by a right that may be granted again: a restart finds out which.
+  if (last.was_ready && verdict.reaction == ExitReaction::give_up)
+    verdict.reaction = ExitReaction::crash;
   verdict.reason = "exit_code";
   verdict.text = fmt::format("ended with exit code {} ({})", code, exit_code_name(code));
   if (last.fatal) verdict.text += ": " + last.fatal->message;

@@ -18,6 +18,7 @@ namespace pgflow::supervisor {
 struct LastMoments {
   uv::ChildProcess::Exit exit;
   std::string our_reason;  // why we killed it; empty: we did not
+  bool was_ready = false;  // it said READY
   bool drained = false;    // it said DRAINED
   std::optional<contract::Fatal> fatal;
   std::map<std::int64_t, contract::TaskStart> in_flight;  // by message id

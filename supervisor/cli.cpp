@@ -4,8 +4,11 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
+#include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <functional>
 
 #include "base/did_you_mean.hpp"
@@ -383,6 +386,15 @@ int run(int argc, char** argv) {
   }
 
   Outcome<Exit> outcome = parsed.verb();
+  // Output that was lost is no success: a full disk is told only here.
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+    outcome = refuse(
+        Exit::os_error,
+        "the output could not be written",
+        std::strerror(errno),
+        "is the disk full, or the reader of the pipe gone?"
+    );
+  }
   if (!outcome) {
     print_error(parsed.common.err, outcome.error().error);
     return static_cast<int>(outcome.error().exit);

@@ -61,6 +61,9 @@ void Slot::want_down(Milliseconds deadline, const std::string& reason) {
   wanted_up_ = false;
   drain_deadline_ = deadline;
   drain_reason_ = reason;
+  // A worker that is not ready holds no task: it has nothing to finish.
+  if (state_ == SlotState::starting && !ended_at_ && last_.our_reason.empty())
+    last_.our_reason = "stopped_at_start";
   handle(SlotEvent::order_down);
 }
 
@@ -211,6 +214,7 @@ void Slot::hear(const contract::Hello& hello) {
 
 void Slot::hear(const contract::Ready& ready) {
   if (state_ == SlotState::ready) return;  // said twice: harmless
+  last_.was_ready = true;
   log::info(
       "worker.ready",
       {{"slot", name()},

@@ -66,7 +66,7 @@ inline constexpr SlotGrid kSlotGrid = [] {
     /*down    */ {enqueue,  stay,       stay,       failed,  bug,     bug,     bug,         bug,   bug,     bug,          bug,         bug},
     /*backoff */ {stay,     cancel,     cancel,     stop,    enqueue, bug,     bug,         bug,   bug,     bug,          bug,         bug},
     /*queued  */ {stay,     leave,      leave,      quit,    bug,     watch,   retry,       bug,   bug,     bug,          bug,         bug},
-    /*starting*/ {stay,     drain,      kill,       stay,    bug,     bug,     bug,         open,  kill,    retry,        bug,         failed},
+    /*starting*/ {stay,     kill,       kill,       stay,    bug,     bug,     bug,         open,  kill,    retry,        bug,         failed},
     /*ready   */ {stay,     drain,      kill,       stay,    bug,     bug,     bug,         bug,   kill,    retry,        bug,         failed},
     /*draining*/ {stay,     stay,       kill,       stay,    bug,     bug,     bug,         stay,  kill,    retry,        down,        failed},
     /*killing */ {stay,     stay,       stay,       stay,    bug,     bug,     bug,         stay,  stay,    retry,        down,        failed},

@@ -12,6 +12,7 @@
 
 #include "base/did_you_mean.hpp"
 #include "base/exit_code.hpp"
+#include "base/standard_fds.hpp"
 
 namespace pgflow::detail {
 namespace {
@@ -297,6 +298,7 @@ int run_program(
     const std::function<std::vector<ProgramFlow>()>& make,
     Resources resources
 ) {
+  open_missing_standard_fds();
   try {
     CommandLine line = CommandLineReader(argc, argv).read();
     if (line.role == Role::help) {

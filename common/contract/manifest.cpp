@@ -19,7 +19,7 @@ tl::unexpected<Error> unreadable(std::string_view line, std::string detail) {
   return fail(
       {.kind = "bad_manifest",
        .message = "The worker program's description cannot be read.",
-       .detail = std::move(detail) + " It printed: " + shown,
+       .detail = line.empty() ? std::move(detail) : std::move(detail) + " It printed: " + shown,
        .hint = "With --pgflow-describe a worker program prints one line of JSON a flow and nothing "
                "else on stdout: call pgflow::main before anything prints."}
   );

@@ -60,6 +60,9 @@ class Screen {
     }
   }
 
+  // What the command that it suggests needs beside this folder.
+  void reached_with(std::string option) { database_option_ = std::move(option); }
+
   void title(const fs::path& config) const {
     say(fmt::format(
         "{} {}  project: {}  {}",
@@ -143,8 +146,9 @@ class Screen {
     fact("workers", pools, fmt::format("{}/{} steps covered", covered, snapshot.pools.size()));
     if (!snapshot.flows.empty()) {
       say(fmt::format(
-          "  Try        pgflow run start {} --input '{{\"id\":1}}' --wait",
-          snapshot.flows.front().slug
+          "  Try        pgflow run start {} --input '{{…}}' --wait{}",
+          snapshot.flows.front().slug,
+          database_option_
       ));
     }
     say(fmt::format(
@@ -177,6 +181,7 @@ class Screen {
   std::size_t width_ = 18;  // of the first column
   std::set<std::string> flows_;
   std::set<std::string> failures_;
+  std::string database_option_;
   bool complete_ = false;
   bool stopping_ = false;
 };
@@ -263,6 +268,8 @@ Outcome<Exit> dev(const Common& common, const DevArguments& arguments) {
   screen.schema(*report);
 
   settings->database.url = started->endpoint.uri();
+  // A temporary database is not found by its folder.
+  if (arguments.ephemeral) screen.reached_with(fmt::format(" -d '{}'", settings->database.url));
   settings->database.url_source = "the project's own database";
   supervisor::SupervisorOptions options;
   options.observer = [&](const Snapshot& snapshot) {

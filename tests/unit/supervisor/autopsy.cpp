@@ -69,6 +69,16 @@ TEST_CASE("a worker that cannot go on makes no task guilty", "[supervisor][autop
   CHECK(judge(last({code, 0}, 1)).guilty.empty());
 }
 
+TEST_CASE("a permanent exit is believed at the start only", "[supervisor][autopsy]") {
+  const int code = GENERATE(64, 65, 77, 78);
+  auto moments = last({code, 0}, 1);
+  CHECK(judge(moments).reaction == ExitReaction::give_up);
+  // Afterwards it is a handler that called exit(), or a right that was taken away.
+  moments.was_ready = true;
+  CHECK(judge(moments).reaction == ExitReaction::crash);
+  CHECK(judge(moments).guilty == std::vector<MessageId>{MessageId(1)});
+}
+
 TEST_CASE("the text names the code and the worker's own reason", "[supervisor][autopsy]") {
   auto moments = last({78, 0}, 0);
   moments.fatal = contract::Fatal{"routing", "The routes differ.", "", ""};

@@ -16,6 +16,12 @@ struct Expected {
 
 }  // namespace
 
+TEST_CASE("a worker that is not ready has nothing to finish and is killed", "[supervisor][slot]") {
+  const auto& cell = kSlotGrid.at(SlotState::starting, SlotEvent::order_down);
+  CHECK(cell.next == SlotState::killing);
+  CHECK(cell.action == SlotAction::kill_process);
+}
+
 TEST_CASE("a slot walks from down to ready and back through its drain", "[supervisor][slot]") {
   const Expected walk[] = {
       {SlotState::down, SlotEvent::order_up, SlotState::queued, SlotAction::ask_permission},
