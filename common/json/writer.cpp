@@ -5,8 +5,8 @@
 #include <cmath>
 #include <variant>
 
-#include "json/rapidjson.hpp"
 #include "base/utf8.hpp"
+#include "json/rapidjson.hpp"
 
 namespace pgflow::json {
 namespace {

@@ -50,7 +50,7 @@ TEST_CASE("input comes from a file or from stdin", "[cli][run]") {
   CHECK(database->value("select count(*) from pgflow.runs where input = '\"piped\"'") == "1");
 }
 
-TEST_CASE("--each-line starts one run for each line, in order", "[cli][run]") {
+TEST_CASE("run start --each-line starts one run for each line, in order", "[cli][run]") {
   FlowDatabase database;
   TemporaryFolder folder;
   std::string lines;
@@ -108,7 +108,7 @@ TEST_CASE("an unknown flow is 66 with a guess", "[cli][run]") {
   CHECK(contains(ended.err, "Did you mean \"communityThreads\"?"));
 }
 
-TEST_CASE("--wait ends with 0 when all runs completed and with 1 when one failed", "[cli][run]") {
+TEST_CASE("run start --wait ends with 0 when all runs completed and with 1 when one failed", "[cli][run]") {
   FlowDatabase database;
   TemporaryFolder folder;
   const std::string input = file_with(folder, "{\"id\":1}\n{\"id\":2}\n");
