@@ -31,7 +31,7 @@ std::string flat(const std::vector<std::string>& words) {
 
 }  // namespace
 
-TEST_CASE("--help of each verb is the reviewed one", "[cli][golden]") {
+TEST_CASE("the --help of each verb is the reviewed one", "[cli][golden]") {
   const std::vector<std::vector<std::string>> verbs = {
       {},
       {"dev"},
