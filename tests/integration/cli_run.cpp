@@ -108,7 +108,9 @@ TEST_CASE("an unknown flow is 66 with a guess", "[cli][run]") {
   CHECK(contains(ended.err, "Did you mean \"communityThreads\"?"));
 }
 
-TEST_CASE("run start --wait ends with 0 when all runs completed and with 1 when one failed", "[cli][run]") {
+TEST_CASE(
+    "run start --wait ends with 0 when all runs completed and with 1 when one failed", "[cli][run]"
+) {
   FlowDatabase database;
   TemporaryFolder folder;
   const std::string input = file_with(folder, "{\"id\":1}\n{\"id\":2}\n");
