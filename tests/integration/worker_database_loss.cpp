@@ -109,7 +109,9 @@ TEST_CASE("what a lost claim claimed is given back", "[worker]") {
   const auto worker = bench.start_ready();
   // The claim that is cut here commits nothing. Its place takes one that commits unseen by the
   // worker: made in the worker's name while it waits for the answer to its own.
+  // The lock makes the worker's next connection wait until that claim is committed.
   const std::string claim =
+      "lock table pgflow.step_tasks in access exclusive mode;"
       "perform pgflow.start_flow('probeV1', '{\"act\":\"finish\",\"tag\":\"lost\",\"file\":\"\"}');"
       "perform pgflow.start_tasks('probeV1', array(select message_id from pgflow.step_tasks),"
       "  (select worker_id from pgflow.workers), queue_name => 'probev1__work', step_slug => "
