@@ -1,4 +1,4 @@
-# The step queue migration keeps every row of a compliant database, and refuses a violating one without a trace.
+# A20: the step queue migration keeps every row of a compliant database, and refuses a violating one without a trace.
 set -euo pipefail
 set -a; . "$1"; set +a
 export PGOPTIONS='-c client_min_messages=warning'

@@ -1,4 +1,4 @@
-# In a database whose own lower('I') is a dotless i, queue names are the same ASCII names.
+# A26: in a database whose own lower('I') is a dotless i, queue names are the same ASCII names.
 set -euo pipefail
 set -a; . "$1"; set +a
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)

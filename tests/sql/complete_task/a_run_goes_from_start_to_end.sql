@@ -3,7 +3,7 @@
 begin;
 select plan(41);
 
--- A chain of two on the flow's queue.
+-- A1: a chain of two on the flow's queue.
 select pgflow.create_flow('chain') \g /dev/null
 select pgflow.add_step('chain', 'a') \g /dev/null
 select pgflow.add_step('chain', 'b', array['a']) \g /dev/null
@@ -98,7 +98,7 @@ select pgflow.complete_task(:'run', 'd', 0, '4') \g /dev/null
 select is((select output from pgflow.runs where run_id = :'run'), '{"d": 4}', 'the run completes');
 select is_empty('select t.broken()', 'all invariants hold at the end');
 
--- A single step that a map waits for must return an array.
+-- A8: a single step that a map waits for must return an array.
 select pgflow.create_flow('typed') \g /dev/null
 select pgflow.add_step('typed', 'source', when_exhausted => 'skip') \g /dev/null
 select pgflow.add_step('typed', 'm', array['source'], step_type => 'map') \g /dev/null

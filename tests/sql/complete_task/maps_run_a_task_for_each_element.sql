@@ -59,7 +59,7 @@ select is(
 );
 select is_empty('select t.broken()', 'all invariants hold');
 
--- A dependency returns nothing to map over.
+-- A2: a dependency returns nothing to map over.
 select pgflow.create_flow('hollow') \g /dev/null
 select pgflow.add_step('hollow', 'a') \g /dev/null
 select pgflow.add_step('hollow', 'm', array['a'], step_type => 'map') \g /dev/null

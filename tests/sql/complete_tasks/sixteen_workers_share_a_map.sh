@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Sixteen sessions work off one map of 2,000 elements and one behind it: nothing is lost, done twice or told twice.
+# A23: sixteen sessions work off one map of 10,000 elements and one behind it: nothing is lost, done twice or told twice.
 . "$(dirname "$0")/../../support/sql_sessions.bash"
 
 sql -f "$here/engine.psql"
@@ -38,15 +38,15 @@ begin
   end loop;
 end $$;
 
-select pgflow.start_flow('wide', (select jsonb_agg(n) from generate_series(1, 2000) n)) \g /dev/null
+select pgflow.start_flow('wide', (select jsonb_agg(n) from generate_series(1, 10000) n)) \g /dev/null
 SQL
 
 for n in {1..16}; do session "worker$n" "call t.work($n)"; done
 join
 
-equal 'the run completes with all elements' '{"sum": 2000}' "$(sql -c 'select output from pgflow.runs')"
+equal 'the run completes with all elements' '{"sum": 10000}' "$(sql -c 'select output from pgflow.runs')"
 equal 'the output is in the order of the elements' t \
-  "$(sql -c "select output = (select jsonb_agg(n) from generate_series(1, 2000) n) from pgflow.step_states where step_slug = 'n'")"
+  "$(sql -c "select output = (select jsonb_agg(n) from generate_series(1, 10000) n) from pgflow.step_states where step_slug = 'n'")"
 equal 'every task took one attempt' 1 "$(sql -c 'select distinct attempts_count from pgflow.step_tasks')"
 equal 'each step was told completed once' 'm 1,n 1,sum 1' \
   "$(sql -c "select string_agg(slug || ' ' || told, ',' order by slug) from (

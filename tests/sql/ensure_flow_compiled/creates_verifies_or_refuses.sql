@@ -105,7 +105,7 @@ select is(queues(), 'full__a full__b threadsv1__classify threadsv1__deliverslack
 select is(pgflow._compare_flow_shapes(shape('a', 'b', 'c:b,a'), shape('a', 'b', 'c:a,b')), '{}', 'the order of dependencies does not count');
 select is(pgflow._compare_flow_shapes('{"steps": [{"slug": "a"}]}', shape('a')), '{}', 'what one side leaves out is no difference');
 
--- A tampered route is found although shape and mode match.
+-- A17: a tampered route is found although shape and mode match.
 savepoint tampered;
 update pgflow.steps set queue_name = 'elsewhere' where flow_slug = 'threadsV1' and step_slug = 'classify';
 select is(
@@ -118,7 +118,7 @@ update pgflow.steps set queue_name = case step_slug when 'classify' then 'thread
 select matches(pg_temp.compile('threadsV1', shape('classify', 'deliverSlack:classify')), '^mismatch routing \| Step routes differ', 'swapped routes');
 rollback to tampered;
 
--- Verification checks the queues again.
+-- A19: verification checks the queues again.
 savepoint dropped;
 select pgmq.drop_queue('threadsv1__classify');
 select kind_is($$ select pg_temp.compile('threadsV1', shape('classify', 'deliverSlack:classify')) $$, 'queue_missing', 'a dropped step queue');
@@ -143,7 +143,7 @@ select pgmq.drop_queue('plainv1');
 select is(pg_temp.compile('plainV1', shape('a', 'b:a'), 'flow'), 'verified', 'a lost default queue is a warning only');
 rollback to lost;
 
--- Preflight: nothing is left behind.
+-- A16: preflight refuses, and nothing is left behind.
 create temp table before as select queues() as queues, (select count(*) from pgflow.flows) as flows;
 select kind_is($$ select pg_temp.compile('x', shape('a'), 'many') $$, 'queue_mode', 'an unknown mode');
 select kind_is($$ select pg_temp.compile('x', shape('')) $$, 'empty_flow', 'no steps in step mode');

@@ -1,4 +1,4 @@
-# Eight workers that start one flow at the same moment converge on one definition: one compiles it, seven verify it.
+# A15: eight workers that start one flow at the same moment converge on one definition: one compiles it, seven verify it.
 set -euo pipefail
 set -a; . "$1"; set +a
 database=sql_compilers_$$

@@ -1,7 +1,7 @@
 -- A local database recompiles what differs, completely or not at all.
 \ir ../support.psql
 begin;
-select plan(18);
+select plan(23);
 create function pg_temp.status(p_shape jsonb, p_mode text) returns text language sql as
 $$ select result ->> 'status' || ' ' || coalesce(result ->> 'mismatchKind', 'null') || ' ' || jsonb_array_length(result -> 'differences')
      from pgflow.ensure_flow_compiled('devV1', p_shape, p_mode) result $$;
@@ -21,6 +21,7 @@ insert into pgflow.step_tasks (flow_slug, run_id, step_slug, queue_name, message
   select 'devV1', run_id, 'a', 'devv1', pgmq.send('devv1', '{}') from pgflow.runs;
 select is(pg_temp.status(shape('a', 'b:a'), 'flow'), 'verified null 0', 'is verified');
 select is((select count(*)::int from pgflow.runs), 1, 'and keeps its runs');
+-- A17: what differs is recompiled.
 select is(pg_temp.status(shape('a', 'b:a'), 'step'), 'recompiled null 2', 'another mode recompiles');
 select is(queues(), 'devv1__a devv1__b', 'into exactly the new queues');
 select is((select count(*)::int from pgflow.runs), 0, 'without the old runs');
@@ -29,6 +30,7 @@ select is(pg_temp.status(shape('b'), 'step'), 'recompiled null 4', 'another shap
 select is(queues(), 'devv1 devv1__b', 'and leaves alone a queue of the default name');
 select kind_is($$ select pg_temp.status(shape('b'), 'flow') $$, 'default_queue_taken', 'which blocks the way back to flow mode');
 
+-- A18: a recompilation that is refused keeps everything.
 insert into pgflow.runs (flow_slug, input) values ('devV1', '1');
 select kind_is($$ select pg_temp.status(shape('b__c'), 'step') $$, 'invalid_step_slug', 'an invalid shape is refused');
 select pgmq.create('devv1__c');
@@ -36,6 +38,16 @@ select kind_is($$ select pg_temp.status(shape('b', 'c'), 'step') $$, 'queue_unow
 select is(queues(), 'devv1 devv1__b devv1__c', 'the old queues are there');
 select is((select string_agg(step_slug || queue_mode, ',') from pgflow.steps join pgflow.flows using (flow_slug)), 'bstep', 'the old definition');
 select is((select count(*)::int from pgflow.runs), 1, 'and the old runs');
+
+-- A17: swapped routes are put right again; the queue of a route that was bent elsewhere is nobody's, so that is refused.
+select pgmq.drop_queue('devv1__c');
+select is(pg_temp.status(shape('b', 'c'), 'step'), 'recompiled null 3', 'two steps');
+update pgflow.steps set queue_name = case step_slug when 'b' then 'devv1__c' else 'devv1__b' end;
+select is(pg_temp.status(shape('b', 'c'), 'step'), 'recompiled null 1', 'swapped routes recompile');
+select is((select string_agg(queue_name, ' ' order by step_index) from pgflow.steps), 'devv1__b devv1__c', 'into the derived ones');
+update pgflow.steps set queue_name = 'elsewhere' where step_slug = 'b';
+select kind_is($$ select pg_temp.status(shape('b', 'c'), 'step') $$, 'queue_unowned', 'a bent route leaves a queue without owner');
+select is(queues(), 'devv1 devv1__b devv1__c', 'and everything as it was');
 
 select * from finish();
 rollback;

@@ -1,7 +1,7 @@
 -- A failed attempt is retried later while attempts are left; then when_exhausted decides.
 \ir ../../support/engine.psql
 begin;
-select plan(42);
+select plan(45);
 
 -- Retry.
 select pgflow.create_flow('retry', max_attempts => 2, base_delay => 5) \g /dev/null
@@ -54,7 +54,7 @@ select ok(
 select is((select status from pgflow.fail_task(:'run', 'a', 0, 'x')), 'failed', 'max_attempts 0 allows one');
 select is_empty('select t.broken()', 'all invariants hold');
 
--- fail: two roots, one fails.
+-- A3: fail: two roots, one fails.
 select pgflow.create_flow('pair', max_attempts => 1) \g /dev/null
 select pgflow.add_step('pair', 'a') \g /dev/null
 select pgflow.add_step('pair', 'b') \g /dev/null
@@ -71,7 +71,7 @@ select is((select count(*) from pgmq.q_pair), 0::bigint, 'the queue is empty');
 select is((select count(*) from pgmq.a_pair), 2::bigint, 'both messages are archived');
 select is_empty('select t.broken()', 'all invariants hold');
 
--- skip: dependents go on without it.
+-- A4: skip: dependents go on without it.
 select pgflow.create_flow('skip', max_attempts => 1) \g /dev/null
 select pgflow.add_step('skip', 'a', when_exhausted => 'skip') \g /dev/null
 select pgflow.add_step('skip', 'm', array['a'], step_type => 'map') \g /dev/null
@@ -96,7 +96,7 @@ select is_empty('select t.broken()', 'all invariants hold');
 select pgflow.complete_task(:'run', 's', 0, '1') \g /dev/null
 select is((select output from pgflow.runs where run_id = :'run'), '{"m": [], "s": 1}', 'the run completes');
 
--- skip-cascade: everything behind it is skipped, on three queues.
+-- A5: skip-cascade: everything behind it is skipped, on three queues.
 select pgflow.ensure_flow_compiled('cascade', '{"options": {"maxAttempts": 1}, "steps": [
   {"slug": "a", "dependencies": [], "whenExhausted": "skip-cascade"},
   {"slug": "b", "dependencies": ["a"]}, {"slug": "c", "dependencies": ["b"]}]}', 'step') \g /dev/null
@@ -133,11 +133,22 @@ select throws_ok(
   'Run 11111111-1111-1111-1111-111111111111 does not exist.', 'an unknown run is refused'
 );
 
--- The delay saturates.
+-- A25: the delay saturates.
 select results_eq(
   $$ select pgflow.calculate_retry_delay(5, n) from unnest(array[0, 1, 3, 28, 29, 40, 100000]) n $$,
   $$ values (5), (10), (40), (1342177280), (2147483647), (2147483647), (2147483647) $$, 'a delay beyond int is its maximum'
 );
+select pgflow.create_flow('patient', max_attempts => 50, base_delay => 5) \g /dev/null
+select pgflow.add_step('patient', 'a') \g /dev/null
+select run_id as run from pgflow.start_flow('patient', '{}') \gset
+update pgflow.step_tasks set attempts_count = 39 where run_id = :'run';
+truncate t.illegal;
+select t.claim('patient') \g /dev/null
+select is((select status from pgflow.fail_task(:'run', 'a', 0, 'x')), 'queued', 'the fortieth attempt may fail');
+select ok(
+  (select vt > clock_timestamp() + interval '2147483640 s' from pgmq.q_patient), 'and waits for as long as an int can say'
+);
+select is_empty('select t.broken()', 'all invariants hold');
 
 select * from finish();
 rollback;

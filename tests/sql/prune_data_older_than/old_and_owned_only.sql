@@ -35,6 +35,7 @@ create function tap.left_over() returns text language sql as $$
 $$;
 \set pruned '''runs gone:completed gone:started plain:completed plain:started stepped:completed stepped:started, states 6, tasks 6, messages 2 2, archived 1 1 1, workers young'''
 
+-- A19: a queue of the default name beside a step flow is foreign.
 select fill();
 select is((select count(*)::int from pgflow.runs), 12, 'there are twelve runs');
 select pgmq.drop_queue('gone__a');

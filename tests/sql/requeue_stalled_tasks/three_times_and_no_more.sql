@@ -14,6 +14,7 @@ create function t.started_ago(p_step text, p_ago interval) returns void language
   update pgflow.step_tasks set started_at = now() - p_ago where step_slug = p_step and status = 'started'
 $$;
 
+-- A13: the threshold is strict.
 select t.started_ago('a', '34 s'), t.started_ago('b', '36 s') \g /dev/null
 select is(pgflow.requeue_stalled_tasks(), 0, 'not before its own timeout + 30 s');
 select t.started_ago('a', '35 s') \g /dev/null
@@ -40,6 +41,7 @@ do $$ begin
     perform t.claim('stall');
   end loop;
 end $$;
+-- A14: the fourth stall, and a completion after it.
 select is((select requeued_count from pgflow.step_tasks where step_slug = 'a'), 3, 'three times it goes back');
 select t.started_ago('a', '1 min') \g /dev/null
 select is(pgflow.requeue_stalled_tasks(), 0, 'the fourth time it does not, although nothing else is requeued');

@@ -7,6 +7,7 @@ select pgflow.ensure_flow_compiled('cov', shape('live', 'twice', 'stopped', 'dep
 select pgflow.ensure_flow_compiled('other', shape('x'), 'step');
 select pgflow.ensure_flow_compiled('plain', shape('x'), 'flow');
 insert into pgflow.worker_functions (function_name) values ('cov/nobody');
+-- A21: live, stopped, deprecated, stale and double workers.
 insert into pgflow.workers (worker_id, queue_name, function_name, deprecated_at, stopped_at, last_heartbeat_at) values
   (gen_random_uuid(), 'cov__live', 'f', null, null, now()),
   (gen_random_uuid(), 'cov__twice', 'f', null, null, now()),

@@ -3,6 +3,7 @@
 begin;
 select plan(26);
 
+-- A6: unmet conditions of roots, and what depends on them.
 select pgflow.create_flow('picky') \g /dev/null
 select pgflow.add_step('picky', 'yes', required_input_pattern => '{"a": 1}', forbidden_input_pattern => '{"b": 2}') \g /dev/null
 select pgflow.add_step('picky', 'skipped', required_input_pattern => '{"z": 1}') \g /dev/null
@@ -43,7 +44,7 @@ select is_empty('select t.broken()', 'all invariants hold at the end');
 select run_id as run from pgflow.start_flow('picky', '{"a": 1, "b": 2}') \gset
 select is(t.steps(:'run')->>'yes', 'skipped', 'a forbidden pattern outweighs a required one');
 
--- Unmet fail.
+-- A7: an unmet fail ends the run at its start.
 select pgflow.create_flow('strict') \g /dev/null
 select pgflow.add_step('strict', 'lenient', required_input_pattern => '{"z": 1}') \g /dev/null
 select pgflow.add_step('strict', 'hard2', required_input_pattern => '{"z": 1}', when_unmet => 'fail') \g /dev/null

@@ -3,6 +3,7 @@
 begin;
 select plan(7);
 
+-- A22: a chain of 201 empty maps.
 select pgflow.create_flow('deep') \g /dev/null
 select pgflow.add_step('deep', 's0', step_type => 'map') \g /dev/null
 select pgflow.add_step('deep', 's' || n, array['s' || n - 1], step_type => 'map') from generate_series(1, 200) n \g /dev/null
@@ -11,7 +12,7 @@ select is(:'status'::text, 'completed', '201 empty maps in a row complete');
 select is((select output from pgflow.runs where run_id = :'run'), '{"s200": []}', 'the last one is the output');
 select is_empty('select t.broken()', 'all invariants hold');
 
--- 20 layers of two steps, each depending on both of the layer before: 2^20 paths.
+-- A22: 20 layers of two steps, each depending on both of the layer before: 2^20 paths.
 select pgflow.create_flow('diamond', max_attempts => 1) \g /dev/null
 select pgflow.add_step('diamond', 'top', when_exhausted => 'skip-cascade') \g /dev/null
 select pgflow.add_step('diamond', 'l0', array['top']), pgflow.add_step('diamond', 'r0', array['top']) \g /dev/null

@@ -25,6 +25,7 @@ select ok((select vt between clock_timestamp() + interval '11 s' and clock_times
 select ok((select vt between clock_timestamp() + interval '101 s' and clock_timestamp() + interval '102 s' from pgmq.q_one where msg_id = :slow),
   'or the step''s');
 select vt from pgmq.q_one where msg_id = :a \gset
+-- A9: the same ids once more.
 select is_empty(
   format($$ select * from pgflow.start_tasks('one', array[%s, %s]::bigint[], t.worker(2), 'one') $$, :a, :slow),
   'claimed again, nobody gets anything'
@@ -36,7 +37,7 @@ select results_eq(
 select is((select vt from pgmq.q_one where msg_id = :a), :'vt', 'and so is the visibility');
 select is_empty('select t.broken()', 'all invariants hold');
 
--- Own, other step's, unknown, started and final ids together.
+-- A10: own, other step's, unknown, started and final ids together.
 select pgflow.ensure_flow_compiled('mix', '{"steps": [{"slug": "a", "stepType": "map", "dependencies": []},
   {"slug": "b", "stepType": "map", "dependencies": []}]}', 'step') \g /dev/null
 select run_id as run from pgflow.start_flow('mix', '[0, 1, 2, 3]') \gset
@@ -60,7 +61,7 @@ select is_empty(
   'and so are all other messages'
 );
 
--- The message's visibility does not matter, its absence does.
+-- A12: the message's visibility does not matter, its absence does.
 select run_id as run from pgflow.start_flow('one', '{}') \gset
 select message_id as a from pgflow.step_tasks where run_id = :'run' and step_slug = 'a' \gset
 select message_id as slow from pgflow.step_tasks where run_id = :'run' and step_slug = 'slow' \gset

@@ -9,6 +9,7 @@ select pgflow.ensure_flow_compiled('Own', '{"steps": [{"slug": "a", "dependencie
 select run_id as shared from pgflow.start_flow('Shared', '{}') \gset
 select run_id as own from pgflow.start_flow('Own', '{}') \gset
 
+-- A11: every selector.
 create function t.try(p_flow text, p_queue text, p_step text, p_ids bigint[] default '{1}') returns text language plpgsql as $$
 begin
   return t.refusal(format('select 1 from pgflow.start_tasks(%L, %L, t.worker(), %L, %L)', p_flow, p_ids, p_queue, p_step));
