@@ -5,7 +5,7 @@
 
 -- Send ----------------------------------------------------------------------------------------------------------------
 
-create function pgmq.send(queue_name text, msg jsonb, headers jsonb, delay timestamptz) returns setof bigint
+create or replace function pgmq.send(queue_name text, msg jsonb, headers jsonb, delay timestamptz) returns setof bigint
 language plpgsql set search_path = ''
 as $$
 begin
@@ -16,28 +16,28 @@ begin
 end;
 $$;
 
-create function pgmq.send(queue_name text, msg jsonb) returns setof bigint
+create or replace function pgmq.send(queue_name text, msg jsonb) returns setof bigint
 language sql set search_path = ''
 as $$ select pgmq.send(queue_name, msg, null::jsonb, clock_timestamp()) $$;
 
-create function pgmq.send(queue_name text, msg jsonb, headers jsonb) returns setof bigint
+create or replace function pgmq.send(queue_name text, msg jsonb, headers jsonb) returns setof bigint
 language sql set search_path = ''
 as $$ select pgmq.send(queue_name, msg, headers, clock_timestamp()) $$;
 
-create function pgmq.send(queue_name text, msg jsonb, delay int) returns setof bigint
+create or replace function pgmq.send(queue_name text, msg jsonb, delay int) returns setof bigint
 language sql set search_path = ''
 as $$ select pgmq.send(queue_name, msg, null::jsonb, clock_timestamp() + make_interval(secs => delay)) $$;
 
-create function pgmq.send(queue_name text, msg jsonb, delay timestamptz) returns setof bigint
+create or replace function pgmq.send(queue_name text, msg jsonb, delay timestamptz) returns setof bigint
 language sql set search_path = ''
 as $$ select pgmq.send(queue_name, msg, null::jsonb, delay) $$;
 
-create function pgmq.send(queue_name text, msg jsonb, headers jsonb, delay int) returns setof bigint
+create or replace function pgmq.send(queue_name text, msg jsonb, headers jsonb, delay int) returns setof bigint
 language sql set search_path = ''
 as $$ select pgmq.send(queue_name, msg, headers, clock_timestamp() + make_interval(secs => delay)) $$;
 
 -- pgmq.send_batch: ids come in the order of msgs; an empty array sends nothing.
-create function pgmq.send_batch(queue_name text, msgs jsonb[], headers jsonb[], delay timestamptz)
+create or replace function pgmq.send_batch(queue_name text, msgs jsonb[], headers jsonb[], delay timestamptz)
 returns setof bigint
 language plpgsql set search_path = ''
 as $$
@@ -56,30 +56,30 @@ begin
 end;
 $$;
 
-create function pgmq.send_batch(queue_name text, msgs jsonb[]) returns setof bigint
+create or replace function pgmq.send_batch(queue_name text, msgs jsonb[]) returns setof bigint
 language sql set search_path = ''
 as $$ select pgmq.send_batch(queue_name, msgs, null::jsonb[], clock_timestamp()) $$;
 
-create function pgmq.send_batch(queue_name text, msgs jsonb[], headers jsonb[]) returns setof bigint
+create or replace function pgmq.send_batch(queue_name text, msgs jsonb[], headers jsonb[]) returns setof bigint
 language sql set search_path = ''
 as $$ select pgmq.send_batch(queue_name, msgs, headers, clock_timestamp()) $$;
 
-create function pgmq.send_batch(queue_name text, msgs jsonb[], delay int) returns setof bigint
+create or replace function pgmq.send_batch(queue_name text, msgs jsonb[], delay int) returns setof bigint
 language sql set search_path = ''
 as $$ select pgmq.send_batch(queue_name, msgs, null::jsonb[], clock_timestamp() + make_interval(secs => delay)) $$;
 
-create function pgmq.send_batch(queue_name text, msgs jsonb[], delay timestamptz) returns setof bigint
+create or replace function pgmq.send_batch(queue_name text, msgs jsonb[], delay timestamptz) returns setof bigint
 language sql set search_path = ''
 as $$ select pgmq.send_batch(queue_name, msgs, null::jsonb[], delay) $$;
 
-create function pgmq.send_batch(queue_name text, msgs jsonb[], headers jsonb[], delay int) returns setof bigint
+create or replace function pgmq.send_batch(queue_name text, msgs jsonb[], headers jsonb[], delay int) returns setof bigint
 language sql set search_path = ''
 as $$ select pgmq.send_batch(queue_name, msgs, headers, clock_timestamp() + make_interval(secs => delay)) $$;
 
 -- Receive -------------------------------------------------------------------------------------------------------------
 
 -- pgmq.read: leases up to qty visible messages, the smallest ids first, for vt seconds.
-create function pgmq.read(queue_name text, vt int, qty int, conditional jsonb default '{}')
+create or replace function pgmq.read(queue_name text, vt int, qty int, conditional jsonb default '{}')
 returns setof pgmq.message_record
 language plpgsql set search_path = '' set enable_seqscan = off
 as $$
@@ -100,7 +100,7 @@ end;
 $$;
 
 -- pgmq.read_with_poll: reads again until something comes or max_poll_seconds are over; 0 seconds read nothing.
-create function pgmq.read_with_poll(
+create or replace function pgmq.read_with_poll(
   queue_name text,
   vt int,
   qty int,
@@ -122,8 +122,8 @@ begin
 end;
 $$;
 
--- pgmq.pop: takes the oldest visible message out of the queue.
-create function pgmq.pop(queue_name text) returns setof pgmq.message_record
+-- pgmq.pop: takes the qty oldest visible messages out of the queue.
+create or replace function pgmq.pop(queue_name text, qty int) returns setof pgmq.message_record
 language plpgsql set search_path = '' set enable_seqscan = off
 as $$
 begin
@@ -131,32 +131,42 @@ begin
     'delete from pgmq.%1$I q
       where q.msg_id = any(array(
         select m.msg_id from pgmq.%1$I m
-          where m.vt <= clock_timestamp() order by m.msg_id limit 1 for update skip locked
+          where m.vt <= clock_timestamp() order by m.msg_id limit $1 for update skip locked
       ))
       returning q.msg_id, q.read_ct, q.enqueued_at, q.vt, q.message, q.headers',
     pgmq.format_table_name(queue_name, 'q')
-  );
+  ) using qty;
 end;
 $$;
 
--- pgmq.set_vt: the message is visible again vt seconds from now.
-create function pgmq.set_vt(queue_name text, msg_id bigint, vt int) returns setof pgmq.message_record
-language plpgsql set search_path = ''
+create or replace function pgmq.pop(queue_name text) returns setof pgmq.message_record
+language sql set search_path = ''
+as $$ select p.msg_id, p.read_ct, p.enqueued_at, p.vt, p.message, p.headers from pgmq.pop(queue_name, 1) p $$;
+
+-- pgmq.set_vt: the messages are visible again vt seconds from now.
+create or replace function pgmq.set_vt(queue_name text, msg_ids bigint[], vt int) returns setof pgmq.message_record
+language plpgsql set search_path = '' set enable_seqscan = off
 as $$
 begin
   return query execute format(
     'update pgmq.%I q set vt = clock_timestamp() + make_interval(secs => $1)
-      where q.msg_id = $2
+      where q.msg_id = any($2)
       returning q.msg_id, q.read_ct, q.enqueued_at, q.vt, q.message, q.headers',
     pgmq.format_table_name(queue_name, 'q')
-  ) using vt, msg_id;
+  ) using vt, msg_ids;
 end;
+$$;
+
+create or replace function pgmq.set_vt(queue_name text, msg_id bigint, vt int) returns setof pgmq.message_record
+language sql set search_path = ''
+as $$
+  select s.msg_id, s.read_ct, s.enqueued_at, s.vt, s.message, s.headers from pgmq.set_vt(queue_name, array[msg_id], vt) s
 $$;
 
 -- Finish --------------------------------------------------------------------------------------------------------------
 
 -- pgmq.archive: moves messages to the archive and returns the ids that were there.
-create function pgmq.archive(queue_name text, msg_ids bigint[]) returns setof bigint
+create or replace function pgmq.archive(queue_name text, msg_ids bigint[]) returns setof bigint
 language plpgsql set search_path = '' set enable_seqscan = off
 as $$
 begin
@@ -173,11 +183,11 @@ begin
 end;
 $$;
 
-create function pgmq.archive(queue_name text, msg_id bigint) returns boolean
+create or replace function pgmq.archive(queue_name text, msg_id bigint) returns boolean
 language sql set search_path = ''
 as $$ select exists (select from pgmq.archive(queue_name, array[msg_id])) $$;
 
-create function pgmq.delete(queue_name text, msg_ids bigint[]) returns setof bigint
+create or replace function pgmq.delete(queue_name text, msg_ids bigint[]) returns setof bigint
 language plpgsql set search_path = '' set enable_seqscan = off
 as $$
 begin
@@ -187,12 +197,12 @@ begin
 end;
 $$;
 
-create function pgmq.delete(queue_name text, msg_id bigint) returns boolean
+create or replace function pgmq.delete(queue_name text, msg_id bigint) returns boolean
 language sql set search_path = ''
 as $$ select exists (select from pgmq.delete(queue_name, array[msg_id])) $$;
 
 -- pgmq.purge_queue: empties a queue and returns how many messages it had.
-create function pgmq.purge_queue(queue_name text) returns bigint
+create or replace function pgmq.purge_queue(queue_name text) returns bigint
 language plpgsql set search_path = ''
 as $$
 declare

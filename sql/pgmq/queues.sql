@@ -1,7 +1,7 @@
 -- PGMQ's queue operations: names, create, drop, list, measure.
 
 -- pgmq.format_table_name: the table of a queue; prefix q is the queue, a its archive.
-create function pgmq.format_table_name(queue_name text, prefix text) returns text
+create or replace function pgmq.format_table_name(queue_name text, prefix text) returns text
 language plpgsql immutable set search_path = ''
 as $$
 begin
@@ -13,7 +13,7 @@ end;
 $$;
 
 -- 47, so that template_pgmq_q_<name> is a name PostgreSQL does not cut.
-create function pgmq.validate_queue_name(queue_name text) returns void
+create or replace function pgmq.validate_queue_name(queue_name text) returns void
 language plpgsql immutable set search_path = ''
 as $$
 begin
@@ -25,13 +25,13 @@ end;
 $$;
 
 -- Creation and removal of one queue wait for each other until the end of the transaction.
-create function pgmq.acquire_queue_lock(queue_name text) returns void
+create or replace function pgmq.acquire_queue_lock(queue_name text) returns void
 language sql set search_path = ''
 as $$
   select pg_advisory_xact_lock(hashtext('pgmq.queue_' || lower(queue_name collate "C")))
 $$;
 
-create function pgmq._create(queue_name text, is_unlogged boolean) returns void
+create or replace function pgmq._create(queue_name text, is_unlogged boolean) returns void
 language plpgsql set search_path = '' set client_min_messages = warning
 as $$
 declare
@@ -77,19 +77,19 @@ begin
 end;
 $$;
 
-create function pgmq.create_non_partitioned(queue_name text) returns void
+create or replace function pgmq.create_non_partitioned(queue_name text) returns void
 language sql set search_path = ''
 as $$ select pgmq._create(queue_name, false) $$;
 
-create function pgmq.create(queue_name text) returns void
+create or replace function pgmq.create(queue_name text) returns void
 language sql set search_path = ''
 as $$ select pgmq._create(queue_name, false) $$;
 
-create function pgmq.create_unlogged(queue_name text) returns void
+create or replace function pgmq.create_unlogged(queue_name text) returns void
 language sql set search_path = ''
 as $$ select pgmq._create(queue_name, true) $$;
 
-create function pgmq.create_partitioned(
+create or replace function pgmq.create_partitioned(
   queue_name text,
   partition_interval text default '10000',
   retention_interval text default '100000'
@@ -103,7 +103,7 @@ end;
 $$;
 
 -- pgmq.drop_queue: drops what exactly this spelling created; false and a notice when it is not listed.
-create function pgmq.drop_queue(queue_name text) returns boolean
+create or replace function pgmq.drop_queue(queue_name text) returns boolean
 language plpgsql set search_path = ''
 as $$
 begin
@@ -121,7 +121,7 @@ begin
 end;
 $$;
 
-create function pgmq.drop_queue(queue_name text, partitioned boolean) returns boolean
+create or replace function pgmq.drop_queue(queue_name text, partitioned boolean) returns boolean
 language plpgsql set search_path = ''
 as $$
 begin
@@ -130,13 +130,13 @@ begin
 end;
 $$;
 
-create function pgmq.list_queues() returns setof pgmq.queue_record
+create or replace function pgmq.list_queues() returns setof pgmq.queue_record
 language sql stable set search_path = ''
 as $$
   select m.queue_name, m.is_partitioned, m.is_unlogged, m.created_at from pgmq.meta m
 $$;
 
-create function pgmq.metrics(queue_name text) returns pgmq.metrics_result
+create or replace function pgmq.metrics(queue_name text) returns pgmq.metrics_result
 language plpgsql set search_path = ''
 as $$
 declare
@@ -160,14 +160,14 @@ begin
 end;
 $$;
 
-create function pgmq.metrics_all() returns setof pgmq.metrics_result
+create or replace function pgmq.metrics_all() returns setof pgmq.metrics_result
 language sql set search_path = ''
 as $$
   select (pgmq.metrics(m.queue_name)).* from pgmq.meta m
 $$;
 
 -- The extension needed this to keep an archive when it was dropped; our tables belong to no extension.
-create function pgmq.detach_archive(queue_name text) returns void
+create or replace function pgmq.detach_archive(queue_name text) returns void
 language plpgsql set search_path = ''
 as $$
 begin

@@ -1,5 +1,6 @@
 -- Our PGMQ: the public API and layout of PGMQ 1.6 for servers without the extension.
 -- Promises: same names, parameters, types, tables and spelling rules; the real extension can take its place.
+-- This file is installed once; the functions beside it are replaced whole at every `pgflow migrate up`.
 -- Differs: a queue has no index on vt. read walks the primary key (the oldest visible message is near its start), and
 -- without that index every lease is an update that stays on its page.
 
