@@ -1,5 +1,6 @@
 -- pgflow.delete_flow_and_data: removes one flow, its runs and the queues that it owns.
--- Called by: ensure_flow_compiled on a local database, operators.    Locks: the definition.
+-- Called by: ensure_flow_compiled on a local database, operators.
+-- Locks: the definition, the flow, its runs (ascending), step_tasks, the queues.
 -- Promises: only the exact spelling of an existing flow does anything. It owns its steps' routes, and lower(slug) in flow
 --   mode only: a queue of that name beside a step-mode flow is somebody else's. All or nothing.
 -- Refuses: queue_ambiguous (42P09).
@@ -10,9 +11,16 @@ declare
   v_queue text;
 begin
   perform pgflow._lock_definition(p_flow_slug);
-  if not exists (select from pgflow.flows f where f.flow_slug = p_flow_slug) then
+  -- No run of it starts from here on; one that is about to start holds this row, and is waited for.
+  perform from pgflow.flows f where f.flow_slug = p_flow_slug for update;
+  if not found then
     return;
   end if;
+
+  -- Runs, tasks, then queues, as everything takes them that is at work on the flow: a call that holds a task and goes on to
+  -- its message must not find the queue locked by us, while we wait for its task.
+  perform from pgflow.runs r where r.flow_slug = p_flow_slug order by r.run_id for update;
+  delete from pgflow.step_tasks t using pgflow.runs r where r.flow_slug = p_flow_slug and t.run_id = r.run_id;
 
   -- A name that is not listed is skipped: some versions of PGMQ raise when they shall drop it.
   for v_queue in
@@ -29,7 +37,6 @@ begin
     perform pgmq.drop_queue(pgflow._listed_queue_name(v_queue));
   end loop;
 
-  delete from pgflow.step_tasks t using pgflow.runs r where r.flow_slug = p_flow_slug and t.run_id = r.run_id;
   delete from pgflow.step_states s using pgflow.runs r where r.flow_slug = p_flow_slug and s.run_id = r.run_id;
   delete from pgflow.runs r where r.flow_slug = p_flow_slug;
   delete from pgflow.deps d where d.flow_slug = p_flow_slug;

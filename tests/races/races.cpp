@@ -1,0 +1,358 @@
+// Two transactions that want the same task, step, run or definition: whichever order they come in,
+// each outcome is one that they could have had one after the other, nobody waits who need not, and
+// none of them deadlock.
+#include <fstream>
+#include <sstream>
+
+#include "support/catch.hpp"
+#include "support/eventually.hpp"
+#include "support/sql_session.hpp"
+
+namespace pgflow::test {
+namespace {
+
+std::string file(const std::string& path) {
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+// A flow of one map `m` over three elements and its dependent `after`, a single root `other`, and
+// one run of it whose task m[0] is started; sessions `a` and `b`.
+struct Race {
+  Race() {
+    watch.rows(file(PGFLOW_SOURCE_DIR "/tests/support/invariants.psql"));
+    watch.rows(R"(
+      select pgflow.configure_events('{table}');
+      select pgflow.register_worker('11111111-1111-4111-8111-111111111111', 'race', 'race');
+      select pgflow.register_worker('22222222-2222-4222-8222-222222222222', 'race', 'race');
+      select pgflow.create_flow('race', max_attempts => 2, base_delay => 0, timeout => 5);
+      select pgflow.add_step('race', 'm', step_type => 'map', max_attempts => 1, when_exhausted => 'skip');
+      select pgflow.add_step('race', 'after', array['m']);
+      select pgflow.add_step('race', 'other', max_attempts => 1);
+      select pgflow.start_flow('race', '[10, 11, 12]', '99999999-0000-4000-8000-000000000000');
+    )");
+    watch.rows("select " + claim("m", 0));
+  }
+
+  static std::string task(const std::string& step, int index) {
+    return "'99999999-0000-4000-8000-000000000000', '" + step + "', " + std::to_string(index);
+  }
+  static std::string message(const std::string& step, int index) {
+    return "(select message_id from pgflow.step_tasks where (run_id, step_slug, task_index) = (" +
+           task(step, index) + "))";
+  }
+  static std::string claim(const std::string& step, int index, int worker = 1) {
+    const std::string id = worker == 1 ? "11111111-1111-4111-8111-111111111111"
+                                       : "22222222-2222-4222-8222-222222222222";
+    return "pgflow.start_tasks('race', array[" + message(step, index) + "], '" + id + "', 'race')";
+  }
+  static std::string complete(const std::string& step, int index, const std::string& output = "1") {
+    return "pgflow.complete_task(" + task(step, index) + ", '" + output + "')";
+  }
+  static std::string fail(const std::string& step, int index) {
+    return "pgflow.fail_task(" + task(step, index) + ", 'no')";
+  }
+
+  std::string task_status(const std::string& step, int index) {
+    return watch.value(
+        "select status || ' ' || attempts_count from pgflow.step_tasks "
+        "where (run_id, step_slug, task_index) = (" +
+        task(step, index) + ")"
+    );
+  }
+  std::string step_status(const std::string& step) {
+    return watch.value("select status from pgflow.step_states where step_slug = '" + step + "'");
+  }
+  std::string run_status() { return watch.value("select status from pgflow.runs"); }
+  std::string told(const std::string& event) {
+    return watch.value("select count(*) from pgflow.event_log where event = '" + event + "'");
+  }
+
+  void waits(SqlSession& session) {
+    eventually("the session waits for the other", 20s, [&] {
+      return watch.value(
+                 "select cardinality(pg_blocking_pids(" + std::to_string(session.backend_pid()) +
+                 ")) > 0"
+             ) == "t";
+    });
+  }
+
+  // The second statement waits for the first one's transaction, which ends as `end` says.
+  void one_after_the_other(
+      const std::string& first, const std::string& second, const std::string& end = "commit"
+  ) {
+    a.rows("begin; select " + first);
+    b.send("select " + second);
+    waits(b);
+    a.rows(end);
+    b.finish();
+  }
+
+  // The second statement is done while the first one's transaction is still open.
+  SqlSession::Rows side_by_side(
+      const std::string& first, const std::string& second, const std::string& end = "commit"
+  ) {
+    a.rows("begin; select " + first);
+    auto rows = b.rows("select " + second);
+    a.rows(end);
+    return rows;
+  }
+
+  void make_stalled(const std::string& step, int index) {
+    watch.rows(
+        "update pgflow.step_tasks set queued_at = now() - interval '1 h', started_at = now() - "
+        "interval '36 s' where (run_id, step_slug, task_index) = (" +
+        task(step, index) + ")"
+    );
+  }
+
+  ~Race() {
+    CHECK(watch.rows("select t.broken()").empty());
+    CHECK(
+        watch.value("select deadlocks from pg_stat_database where datname = current_database()") ==
+        "0"
+    );
+  }
+
+  Database database;
+  SqlSession watch{database};
+  SqlSession a{database};
+  SqlSession b{database};
+};
+
+TEST_CASE("claim against claim: the first has the task, the second does not wait") {
+  Race race;
+  const std::string end = GENERATE("commit", "rollback");
+  CHECK(race.side_by_side(race.claim("m", 1, 1), race.claim("m", 1, 2), end).empty());
+  CHECK(race.task_status("m", 1) == (end == "commit" ? "started 1" : "queued 0"));
+  CHECK(race.watch.rows("select " + race.claim("m", 1, 2)).empty() == (end == "commit"));
+}
+
+TEST_CASE("claim against skip: a skipped task is not claimed, a claimed one is skipped") {
+  Race race;
+  SECTION("the skip comes first") {
+    CHECK(race.side_by_side(race.fail("m", 0), race.claim("m", 1)).empty());
+    CHECK(race.task_status("m", 1) == "skipped 0");
+    CHECK(race.step_status("after") == "started");
+  }
+  SECTION("the skip comes first and is undone") {
+    CHECK(race.side_by_side(race.fail("m", 0), race.claim("m", 1), "rollback").empty());
+    CHECK(race.watch.rows("select " + race.claim("m", 1)).size() == 1);
+  }
+  SECTION("the claim comes first") {
+    race.one_after_the_other(race.claim("m", 1), race.fail("m", 0));
+    CHECK(race.task_status("m", 1) == "skipped 1");
+  }
+  SECTION("a reader has the message already") {
+    race.a.rows("begin; select pgmq.read('race', 5, 10)");
+    race.b.send("select " + race.fail("m", 0));
+    race.waits(race.b);
+    CHECK(race.a.rows("select " + race.claim("m", 1)).empty());
+    race.a.rows("commit");
+    race.b.finish();
+    CHECK(race.task_status("m", 1) == "skipped 0");
+  }
+}
+
+TEST_CASE("complete against fail: the first settles the task") {
+  Race race;
+  const std::string end = GENERATE("commit", "rollback");
+  const bool first_stands = end == "commit";
+  SECTION("complete comes first") {
+    race.one_after_the_other(race.complete("m", 0), race.fail("m", 0), end);
+    CHECK(race.task_status("m", 0) == (first_stands ? "completed 1" : "failed 1"));
+    CHECK(race.step_status("m") == (first_stands ? "started" : "skipped"));
+  }
+  SECTION("the final failure comes first") {
+    race.one_after_the_other(race.fail("m", 0), race.complete("m", 0), end);
+    CHECK(race.task_status("m", 0) == (first_stands ? "failed 1" : "completed 1"));
+  }
+  SECTION("a retry comes first: a queued task cannot complete") {
+    race.watch.rows("update pgflow.steps set opt_max_attempts = 2 where step_slug = 'm'");
+    race.one_after_the_other(race.fail("m", 0), race.complete("m", 0), end);
+    CHECK(race.task_status("m", 0) == (first_stands ? "queued 1" : "completed 1"));
+  }
+}
+
+TEST_CASE(
+    "complete against the failure of the run: what was complete stays, what was not is cancelled"
+) {
+  Race race;
+  const std::string end = GENERATE("commit", "rollback");
+  const bool first_stands = end == "commit";
+  race.watch.rows("select " + race.claim("other", 0));
+  SECTION("complete comes first") {
+    race.one_after_the_other(race.complete("m", 0), race.fail("other", 0), end);
+    CHECK(race.task_status("m", 0) == (first_stands ? "completed 1" : "cancelled 1"));
+    CHECK(race.run_status() == "failed");
+  }
+  SECTION("the failure comes first") {
+    race.one_after_the_other(race.fail("other", 0), race.complete("m", 0), end);
+    CHECK(race.task_status("m", 0) == (first_stands ? "cancelled 1" : "completed 1"));
+    CHECK(race.run_status() == (first_stands ? "failed" : "started"));
+  }
+}
+
+TEST_CASE("complete against complete: the last of a map ends it, once") {
+  Race race;
+  race.watch.rows("select " + race.claim("m", 1) + ", " + race.claim("m", 2));
+  race.watch.rows("select " + race.complete("m", 2));
+  race.one_after_the_other(race.complete("m", 0), race.complete("m", 1));
+  CHECK(race.step_status("m") == "completed");
+  CHECK(race.step_status("after") == "started");
+  CHECK(race.told("step:m:completed") == "1");
+  CHECK(race.told("step:after:started") == "1");
+}
+
+TEST_CASE("complete against complete: two parents release their child once") {
+  Race race;
+  race.watch.rows(R"(
+    select pgflow.create_flow('join');
+    select pgflow.add_step('join', 'a'), pgflow.add_step('join', 'b');
+    select pgflow.add_step('join', 'c', array['a', 'b']);
+    select pgflow.start_flow('join', '{}', '99999999-0000-4000-8000-000000000001');
+    select pgflow.start_tasks('join', '{1, 2}', '11111111-1111-4111-8111-111111111111', 'join');
+  )");
+  const std::string run = "'99999999-0000-4000-8000-000000000001'";
+  race.one_after_the_other(
+      "pgflow.complete_task(" + run + ", 'a', 0, '1')",
+      "pgflow.complete_task(" + run + ", 'b', 0, '2')"
+  );
+  CHECK(race.step_status("c") == "started");
+  CHECK(race.told("step:c:started") == "1");
+}
+
+TEST_CASE("complete against requeue: a late completion counts if it comes first") {
+  Race race;
+  const std::string end = GENERATE("commit", "rollback");
+  const bool first_stands = end == "commit";
+  race.make_stalled("m", 0);
+  SECTION("complete comes first") {
+    race.side_by_side(race.complete("m", 0), "pgflow.requeue_stalled_tasks()", end);
+    CHECK(race.task_status("m", 0) == (first_stands ? "completed 1" : "started 1"));
+    CHECK(race.watch.value("select pgflow.requeue_stalled_tasks()") == (first_stands ? "0" : "1"));
+  }
+  SECTION("requeue comes first") {
+    race.one_after_the_other("pgflow.requeue_stalled_tasks()", race.complete("m", 0), end);
+    CHECK(race.task_status("m", 0) == (first_stands ? "queued 1" : "completed 1"));
+  }
+}
+
+TEST_CASE("requeue against claim: neither waits, and a task is in one hand at a time") {
+  Race race;
+  SECTION("requeue comes first") {
+    race.make_stalled("m", 0);
+    CHECK(race.side_by_side("pgflow.requeue_stalled_tasks()", race.claim("m", 0, 2)).empty());
+    CHECK(race.watch.rows("select " + race.claim("m", 0, 2)).size() == 1);
+    CHECK(race.task_status("m", 0) == "started 2");
+  }
+  SECTION("the claim comes first") {
+    const auto rows = race.side_by_side(race.claim("m", 1), "pgflow.requeue_stalled_tasks()");
+    CHECK(rows == SqlSession::Rows{{"0"}});
+    CHECK(race.task_status("m", 1) == "started 1");
+  }
+}
+
+TEST_CASE("compile against compile: the second verifies what the first has made") {
+  Race race;
+  const std::string end = GENERATE("commit", "rollback");
+  const std::string mode = GENERATE("flow", "step");
+  const std::string compile =
+      R"(pgflow.ensure_flow_compiled('fresh', '{"steps": [{"slug": "x"}, {"slug": "y"}]}', ')" +
+      mode + "') ->> 'status'";
+  race.a.rows("begin; select " + compile);
+  race.b.send("select " + compile);
+  race.waits(race.b);
+  race.watch.rows(R"(select pgflow.ensure_flow_compiled('another', '{"steps": [{"slug": "x"}]}'))");
+  race.a.rows(end);
+  CHECK(race.b.finish().front().front() == (end == "commit" ? "verified" : "compiled"));
+}
+
+// The calls that hold something of a run of the flow.
+std::string any_holder() {
+  return GENERATE(
+      as<std::string>{},
+      Race::claim("m", 1),
+      Race::complete("m", 0),
+      Race::fail("m", 0),
+      "pgflow.release_tasks('11111111-1111-4111-8111-111111111111')"
+  );
+}
+
+TEST_CASE("delete against what holds a run of the flow: the deletion comes after it") {
+  Race race;
+  const std::string first =
+      GENERATE(true, false)
+          ? any_holder()
+          : GENERATE(
+                as<std::string>{}, "pgflow.start_flow('race', '[1]')", "pgmq.read('race', 5, 1)"
+            );
+  const std::string end = GENERATE("commit", "rollback");
+  INFO(first);
+  race.one_after_the_other(first, "pgflow.delete_flow_and_data('race')", end);
+  CHECK(race.watch.value("select count(*) from pgflow.flows") == "0");
+  CHECK(race.watch.value("select count(*) from pgflow.runs") == "0");
+  CHECK(race.watch.value("select count(*) from pgmq.list_queues()") == "0");
+}
+
+TEST_CASE("delete while another call is half done: it waits for that call, and that call not for it"
+) {
+  Race race;
+  const std::string first = any_holder();
+  INFO(first);
+  // The call is stopped when it has its run, or (a claim locks no run) its task, but not yet the
+  // queue.
+  const std::string when = first == Race::claim("m", 1) ? "after" : "before";
+  race.watch.rows(
+      "create function t.pause() returns trigger language plpgsql as "
+      "'begin perform pg_advisory_xact_lock_shared(42); return new; end';"
+      "create trigger pause " +
+      when + " update on pgflow.step_tasks for each row execute function t.pause();"
+  );
+  race.watch.rows("begin; select pg_advisory_xact_lock(42)");
+  race.a.send("select " + first);
+  race.waits(race.a);
+  race.b.send("select pgflow.delete_flow_and_data('race')");
+  race.waits(race.b);
+  race.watch.rows("commit");
+  race.a.finish();
+  race.b.finish();
+  CHECK(race.watch.value("select count(*) from pgflow.flows") == "0");
+}
+
+TEST_CASE("delete comes first: the flow is gone for everybody, or still there") {
+  Race race;
+  const std::string end = GENERATE("commit", "rollback");
+  const bool gone = end == "commit";
+  race.a.rows("begin; select pgflow.delete_flow_and_data('race')");
+  SECTION("a claim does not wait and has nothing") {
+    CHECK(race.b
+              .rows("select pgflow.start_tasks('race', '{1, 2, 3, 4}', "
+                    "'22222222-2222-4222-8222-222222222222', 'race')")
+              .empty());
+    race.a.rows(end);
+  }
+  SECTION("a completion finds nothing") {
+    race.b.send("select " + race.complete("m", 0));
+    race.waits(race.b);
+    race.a.rows(end);
+    CHECK(race.b.finish().empty() == gone);
+  }
+  SECTION("no run starts any more") {
+    race.b.send("select pgflow.start_flow('race', '[1]')");
+    race.waits(race.b);
+    race.a.rows(end);
+    try {
+      race.b.finish();
+      CHECK_FALSE(gone);
+    } catch (const SqlError& error) {
+      CHECK(gone);
+      CHECK(error.sqlstate() == "23503");
+    }
+  }
+  CHECK(race.watch.value("select count(*) from pgflow.flows") == (gone ? "0" : "1"));
+}
+
+}  // namespace
+}  // namespace pgflow::test
