@@ -229,9 +229,13 @@ void add_database_verbs(CLI::App& app, Parsed& parsed) {
 
   CLI::App& db = *app.add_subcommand("db", "The database in use");
   db.require_subcommand(1);
-  CLI::App& url = add_verb(db, parsed, "url", "Print where the database is", [&] {
-    return cli::db_url(parsed.common);
-  });
+  CLI::App& url = add_verb(
+      db,
+      parsed,
+      "url",
+      "Print where the database is, with the password if there is one",
+      [&] { return cli::db_url(parsed.common); }
+  );
   add_database(url, parsed.common);
   add_output(url, parsed.common);
 

@@ -28,8 +28,6 @@ constexpr auto kErrorPause = 1000ms;
 constexpr auto kCancelGrace = 5s;
 // For the last words to the database. Shorter than the margin before a supervisor kills.
 constexpr auto kLastWords = 2s;
-// An idle queue is looked at once in this time at least.
-constexpr auto kIdlePoll = 1000ms;
 constexpr auto kPingInterval = 1s;
 constexpr auto kNever = SteadyClock::time_point::max();
 constexpr std::chrono::seconds kDefaultTimeout{60};  // the database's, for flows that set none
@@ -110,7 +108,7 @@ Worker::Worker(uv::Loop& loop, detail::WorkerPlan plan, Identity identity, const
       identity_(std::move(identity)),
       application_name_(std::string(contract::kWorkerApplicationName) + identity_.worker_id.text()),
       concurrency_(plan_.config.max_concurrent),
-      pace_(plan_.config.poll_interval, kIdlePoll),
+      pace_(plan_.config.poll_interval, plan_.config.max_poll),
       strays_(plan_.queue_name),
       phase_timer_(loop, [this] { handle(Event::time_up); }),
       poll_timer_(
@@ -300,7 +298,7 @@ void Worker::pump() {
 
 void Worker::look() {
   // Nobody counts on a worker that the database has not heard of for a whole task's time.
-  if (heartbeat_.silence() > longest_timeout_) return poll_timer_.start(kIdlePoll);
+  if (heartbeat_.silence() > longest_timeout_) return poll_timer_.start(plan_.config.max_poll);
   look_due_ = false;
   asking_ = 1;
   claiming_ = true;

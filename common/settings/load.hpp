@@ -7,22 +7,9 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "settings/settings.hpp"
+#include "settings/problem.hpp"
 
 namespace pgflow::settings {
-
-// One thing wrong, where it stands and what would be right.
-struct Problem {
-  std::string file;
-  Position position;
-  std::string path;    // "flows[0].steps.classify.processes"
-  std::string reason;  // "must be an integer from 0 to 1000, got "four""
-  std::string hint;
-  bool warning = false;
-
-  // file:line:column: path: reason
-  std::string location_and_reason() const;
-};
 
 // Flags win over the environment, the environment over the file.
 struct Overrides {
@@ -33,9 +20,6 @@ struct LoadError {
   int exit_code = 0;              // 66: no such file; 78: invalid
   std::vector<Problem> problems;  // in file order, never empty
 };
-
-// The lines that a terminal shows: "error: …" and "hint: …" for each problem.
-std::string text_of(std::span<const Problem> problems);
 
 tl::expected<Settings, LoadError> load(
     const std::filesystem::path& file, const Overrides& overrides = {}

@@ -1,6 +1,7 @@
 // `pgflow config check`: everything that is wrong with a config file, without doing anything.
 #include <fmt/format.h>
 
+#include "pg/dsn.hpp"
 #include "settings/load.hpp"
 #include "supervisor/commands/command.hpp"
 #include "supervisor/commands/report.hpp"
@@ -23,17 +24,36 @@ ConfigProblemView view_of(const settings::Problem& problem) {
   return view;
 }
 
+// A URL that libpq cannot read: `pgflow up` would end with it.
+std::optional<settings::Problem> unreadable_url(const settings::DatabaseSettings& database) {
+  auto dsn = pg::Dsn::parse(database.url);
+  if (dsn) return std::nullopt;
+  return settings::Problem{
+      .file = database.url_source,
+      .position = {},
+      .path = "database.url",
+      .reason = dsn.error().message + (dsn.error().detail.empty() ? "" : " " + dsn.error().detail),
+      .hint = dsn.error().hint
+  };
+}
+
 }  // namespace
 
 Outcome<Exit> config_check(const Common& common, const std::filesystem::path& file) {
   auto loaded = settings::load(file, {.database_url = common.database_url});
+  if (loaded) {
+    if (auto problem = unreadable_url(loaded->database)) {
+      loaded = tl::unexpected(settings::LoadError{static_cast<int>(Exit::config), {*problem}});
+    }
+  }
   ConfigCheckView view{loaded.has_value(), {}};
   if (!loaded) {
     for (const settings::Problem& problem : loaded.error().problems) {
       view.problems.push_back(view_of(problem));
     }
     // A project of `pgflow dev` names no database: that alone makes no file wrong.
-    if (settings::load(file, {.database_url = "postgresql:///"})) {
+    const auto& first = loaded.error().problems.front();
+    if (first.reason == "is missing" && settings::load(file, {.database_url = "postgresql:///"})) {
       view.valid = true;
       for (ConfigProblemView& problem : view.problems) problem.warning = true;
     }

@@ -54,7 +54,9 @@ TEST_CASE("both step queues carry one run of one DAG", "[e2e]") {
   CHECK(pids["classify"] != pids["deliverSlack"]);
 }
 
-TEST_CASE("A24: ready work of one step progresses while another step's pool is saturated", "[e2e]") {
+TEST_CASE(
+    "A24: ready work of one step progresses while another step's pool is saturated", "[e2e]"
+) {
   const Supervised flow(4);
   const auto& database = flow.database();
 

@@ -136,3 +136,16 @@ TEST_CASE("a project of dev names no database, and its config is valid all the s
   CHECK(contains(text.out, "is valid"));
   CHECK(contains(text.out, "names no database"));
 }
+
+TEST_CASE("config check finds a database URL that cannot be read, and hides it", "[cli]") {
+  TemporaryFolder folder;
+  const std::string file = folder.path() + "/pgflow.json";
+  std::ofstream(file) << R"({"version": 1, "database": {"url": "postgresql://u:secr@t@host/db"},)"
+                      << R"("flows": [{"slug": "f", "worker": {"command": ["/bin/true"]}, )"
+                      << R"("steps": {"a": {}}}]})";
+  const Ended text = run_pgflow({"config", "check", file});
+  CHECK(text.exit_code == 78);
+  CHECK(contains(text.err, file + ": database.url: The database URL cannot be read."));
+  CHECK(contains(text.err, "hint: Write postgresql://USER@HOST:PORT/DATABASE"));
+  CHECK_FALSE(contains(text.err, "secr"));
+}

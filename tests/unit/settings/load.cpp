@@ -165,7 +165,7 @@ TEST_CASE("a wrong value is named with its place, its reason and a right one", "
        "2:1: qqq: is not a known key | Known here: $schema, version, supervisor, database, "
        "defaults, "
        "flows.\n"},
-      {R"("supervisor": [],)", "2:15: supervisor: must be an object, got an array | \n"},
+      {R"("supervisor": [],)", "2:15: supervisor: must be an object, got an empty list | \n"},
       {R"("supervisor": {"name": 7},)",
        "2:24: supervisor.name: must be a text that is not empty, got 7 | \"name\": "
        "\"community-a\"\n"},
@@ -208,14 +208,25 @@ TEST_CASE("a wrong flow is named with its place, its reason and a way out", "[se
        "\"max_concurrent\": "
        "4}}\n"},
       {R"({"slug": "1f", "worker": {"command": ["./worker"]}, "steps": {"a": {}}})",
-       "5:10: flows[0].slug: must be a slug: letters, digits and _, not starting with a digit, at "
-       "most "
-       "128, got \"1f\" | \"slug\": \"communityThreadsV1\"\n"},
+       "5:10: flows[0].slug: must be a slug: letters, digits and single _, from a letter to a "
+       "letter "
+       "or digit, at most 128, not \"run\", got \"1f\" | \"slug\": \"communityThreadsV1\"\n"},
+      {R"({"slug": "a__b", "worker": {"command": ["./worker"]}, "steps": {"a": {}}})",
+       "5:10: flows[0].slug: must be a slug: letters, digits and single _, from a letter to a "
+       "letter "
+       "or digit, at most 128, not \"run\", got \"a__b\" | \"slug\": \"communityThreadsV1\"\n"},
+      {R"({"slug": "f", "worker": {"command": ["./worker"], "env": {"": "1", "A=B": "1"}}, "steps": {"a": {}}})",
+       "5:59: flows[0].worker.env: has a name that no environment variable can have, got \"\" | A "
+       "name is not empty and holds no \"=\"; the value stands after the colon.\n"
+       "5:68: flows[0].worker.env: has a name that no environment variable can have, got \"A=B\" | "
+       "A "
+       "name is not empty and holds no \"=\"; the value stands after the colon.\n"},
       {R"({"slug": "f", "queue_mode": "both", "worker": {"command": ["./worker"]}, "steps": {"a": {}}})",
        "5:29: flows[0].queue_mode: must be one of step, flow, got \"both\" | \"queue_mode\": "
        "\"step\"\n"},
       {R"({"slug": "f", "worker": {"command": []}, "steps": {"a": {}}})",
-       "5:37: flows[0].worker.command: must be a list with at least one element, got an array | "
+       "5:37: flows[0].worker.command: must be a list with at least one element, got an empty list "
+       "| "
        "\"command\": [\"bin/community_threads\"]\n"},
       {R"({"slug": "f", "worker": {"command": ["./worker", 1]}, "steps": {"a": {}}})",
        "5:50: flows[0].worker.command[1]: must be a text that is not empty, got 1 | \n"},
@@ -300,7 +311,7 @@ TEST_CASE("all problems are told at once, in the order of the file", "[settings]
       "{\"url\": \"postgresql://user@host/database\"}; `pgflow dev` needs none of them.\n"
       "2:14: version: must be 1, got 2 | \"version\": 1\n"
       "3:18: supervisor.nmae: is not a known key | Did you mean \"name\"?\n"
-      "4:12: flows: must be a list with at least one element, got an array | \n"
+      "4:12: flows: must be a list with at least one element, got an empty list | \n"
   );
 }
 

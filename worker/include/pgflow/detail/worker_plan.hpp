@@ -20,9 +20,9 @@ struct WorkerConfig {
   int batch_size = 10;
   // libpq's; "" takes DATABASE_URL, then EDGE_WORKER_DB_URL, then libpq's own variables.
   std::string connection_string{};
-  // How long an empty queue is watched in one read; at least 1 s.
-  std::chrono::seconds max_poll{2};
-  // How often it is looked at meanwhile; at least 1 ms.
+  // What poll_interval grows to while the queue stays empty; at least 1 s.
+  std::chrono::seconds max_poll{1};
+  // The pause before a queue that was busy a moment ago is read again; at least 1 ms.
   std::chrono::milliseconds poll_interval{100};
 };
 
