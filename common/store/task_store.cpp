@@ -45,8 +45,8 @@ constexpr pg::Query kReleaseLost{
 constexpr std::array<std::string_view, 4> kUnclaimedNames = {
     "started", "final", "unknown", "foreign"
 };
-constexpr std::array<std::string_view, 5> kSettleNames = {
-    "applied", "already", "superseded", "late", "unknown"
+constexpr std::array<std::string_view, 6> kSettleNames = {
+    "applied", "already", "superseded", "late", "unknown", "malformed"
 };
 
 // The enumerator whose name SQL gave.

@@ -74,7 +74,8 @@ enum class SettleOutcome {
   already,     // this very attempt was settled before: the answer had been lost
   superseded,  // another worker or attempt holds it; nothing changed
   late,        // its step or run is over
-  unknown
+  unknown,
+  malformed  // the item itself; a bug of ours
 };
 std::string_view name(SettleOutcome outcome);
 

@@ -64,7 +64,8 @@ begin
       group by dependency.step_index, dependency.slug, dependency.dep_slug
       having count(*) > 1
     union all
-    select dependency.step_index, 4, 'map_dependencies', dependency.slug, string_agg(dependency.dep_slug, ', ')
+    select dependency.step_index, 4, 'map_dependencies', dependency.slug,
+        string_agg(dependency.dep_slug, ', ' order by dependency.dep_slug collate "C")
       from dependency join step using (step_index)
       where step.body ->> 'stepType' = 'map'
       group by dependency.step_index, dependency.slug

@@ -1,8 +1,9 @@
 -- pgflow.requeue_stalled_tasks: the last net: give back tasks whose worker has been silent for timeout + 30 s.
 -- Called by: the supervisor every 15 s, or the cron job pgflow_requeue_stalled_tasks.
--- Locks: step_tasks (skipping locked ones: it waits for no task), then queue rows.
+-- Locks: step_tasks (skipping locked ones: it waits for no task), then queue rows; queue after queue.
 -- Promises: three times a task goes back to its queue, visible now and without a refund of its attempt; the fourth time its
---   message is archived and the task stays `started` with permanently_stalled_at set. Returns the number given back.
+--   message is archived and the task stays `started` with permanently_stalled_at set. Returns the number given back. A
+--   queue that cannot be written (somebody dropped it) is a warning: its tasks stay as they are, all others recover.
 
 create or replace function pgflow.requeue_stalled_tasks()
 returns int
@@ -14,17 +15,18 @@ set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 as $$
 declare
-  v_shown_queues text[];
-  v_shown_ids bigint[];
-  v_stuck_queues text[];
-  v_stuck_ids bigint[];
-  v_done int;
+  v_stalled record;
+  v_requeued int := 0;
 begin
-  with stalled as materialized (
+  for v_stalled in
     -- From the tasks in hand, each looked up by its whole key, see _complete_tasks.
-    select t.ctid
+    select in_hand.queue_name,
+        array_agg(in_hand.run_id) as run_ids,
+        array_agg(in_hand.step_slug) as step_slugs,
+        array_agg(in_hand.task_index) as task_indexes,
+        array_agg(in_hand.started_at) as started_at
       from (
-        select task.run_id, task.step_slug, task.task_index, task.flow_slug
+        select task.queue_name, task.run_id, task.step_slug, task.task_index, task.flow_slug, task.started_at
           from pgflow.step_tasks task
           where task.status = 'started' and task.permanently_stalled_at is null
           offset 0
@@ -45,42 +47,20 @@ begin
             and flow.flow_slug = in_hand.flow_slug
           offset 0
       ) s
-      cross join lateral (
-        select task.ctid
-          from pgflow.step_tasks task
-          where task.run_id = in_hand.run_id
-            and task.step_slug = in_hand.step_slug
-            and task.task_index = in_hand.task_index
-            and task.status = 'started'
-            and task.permanently_stalled_at is null
-            and task.started_at < now() - make_interval(secs => s.timeout + 30)
-          for no key update skip locked
-      ) t
-  ),
-  settled as (
-    update pgflow.step_tasks t
-      set status = case when t.requeued_count < 3 then 'queued' else t.status end,
-        started_at = case when t.requeued_count >= 3 then t.started_at end,
-        last_worker_id = case when t.requeued_count >= 3 then t.last_worker_id end,
-        permanently_stalled_at = case when t.requeued_count >= 3 then now() end,
-        last_requeued_at = case when t.requeued_count < 3 then now() else t.last_requeued_at end,
-        requeued_count = t.requeued_count + case when t.requeued_count < 3 then 1 else 0 end
-      from stalled
-      where t.ctid = stalled.ctid and t.status = 'started'
-      returning t.queue_name, t.message_id, t.status
-  )
-  select
-      array_agg(settled.queue_name) filter (where settled.status = 'queued'),
-      array_agg(settled.message_id) filter (where settled.status = 'queued'),
-      array_agg(settled.queue_name) filter (where settled.status = 'started'),
-      array_agg(settled.message_id) filter (where settled.status = 'started')
-    into v_shown_queues, v_shown_ids, v_stuck_queues, v_stuck_ids
-    from settled;
-
-  if v_shown_ids is not null then
-    v_done := pgflow._show_messages(v_shown_queues, v_shown_ids, array_fill(0, array[cardinality(v_shown_ids)]));
-  end if;
-  v_done := pgflow._archive_messages(v_stuck_queues, v_stuck_ids);
-  return coalesce(cardinality(v_shown_ids), 0);
+      where in_hand.started_at < now() - make_interval(secs => s.timeout::float8 + 30)
+      group by in_hand.queue_name
+      order by in_hand.queue_name
+  loop
+    begin
+      v_requeued := v_requeued + pgflow._requeue_stalled(
+        v_stalled.run_ids, v_stalled.step_slugs, v_stalled.task_indexes, v_stalled.started_at
+      );
+    exception when others then
+      raise warning using
+        message = format('Stalled tasks of queue "%s" were not given back: %s', v_stalled.queue_name, sqlerrm),
+        hint = 'If the queue was dropped on purpose, end the runs of these tasks with pgflow.cancel_run.';
+    end;
+  end loop;
+  return v_requeued;
 end;
 $$;

@@ -2,7 +2,8 @@
 -- Called by: _create_flow_from_shape, ensure_flow_compiled.    Locks: none; the caller holds the definition lock.
 -- Promises: returns the names that must be created, sorted; the others are owned by this exact flow and listed. A
 --   missing definition adopts nothing.
--- Refuses: queue_foreign_owner, queue_ambiguous, queue_missing, queue_unowned; the first in the order of the names.
+-- Refuses: queue_foreign_owner of any name before queue_ambiguous of any, and that before queue_missing and queue_unowned;
+--   among equals the first in the order of the names.
 create or replace function pgflow._assert_step_queues_available(p_flow_slug text, p_queue_names text[]) returns text[]
 language plpgsql stable set search_path = ''
 as $$
@@ -12,7 +13,8 @@ declare
 begin
   for v_queue in
     with listed as materialized (
-      select lower(q.queue_name::text collate "C") as name, array_agg(q.queue_name::text) as spellings
+      select lower(q.queue_name::text collate "C") as name,
+          array_agg(q.queue_name::text order by q.queue_name::text collate "C") as spellings
         from pgmq.list_queues() q
         where lower(q.queue_name::text collate "C") = any (p_queue_names)
         group by 1
@@ -22,15 +24,21 @@ begin
       union
       select lower(f.flow_slug collate "C"), f.flow_slug from pgflow.flows f
         where f.queue_mode = 'flow' and lower(f.flow_slug collate "C") = any (p_queue_names)
+    ),
+    wanted as (
+      select name.name, name.position,
+          coalesce(listed.spellings, '{}') as spellings,
+          (select min(owner.flow_slug) from owner
+            where owner.name = name.name and owner.flow_slug <> p_flow_slug) as other_flow,
+          exists (select from owner where owner.name = name.name and owner.flow_slug = p_flow_slug) as is_owned
+        from unnest(p_queue_names) with ordinality as name (name, position)
+        left join listed using (name)
     )
-    select wanted.name,
-        coalesce(listed.spellings, '{}') as spellings,
-        (select min(owner.flow_slug) from owner
-          where owner.name = wanted.name and owner.flow_slug <> p_flow_slug) as other_flow,
-        exists (select from owner where owner.name = wanted.name and owner.flow_slug = p_flow_slug) as is_owned
-      from unnest(p_queue_names) with ordinality as wanted (name, position)
-      left join listed using (name)
-      order by wanted.position
+    select wanted.name, wanted.spellings, wanted.other_flow, wanted.is_owned
+      from wanted
+      order by
+        case when wanted.other_flow is not null then 1 when cardinality(wanted.spellings) > 1 then 2 else 3 end,
+        wanted.position
   loop
     case
       when v_queue.other_flow is not null then

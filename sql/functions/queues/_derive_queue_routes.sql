@@ -2,9 +2,9 @@
 -- Called by: ensure_flow_compiled, _create_flow_from_shape.    Locks: none; reads no table.
 -- Promises: [{"stepSlug", "queueName"}, ...] in the order of the steps; every slug and name in it is valid, and the
 --   installed PGMQ accepts every name.
--- Refuses: in this order queue_mode, shape_invalid (no list of steps), empty_flow, invalid_flow_slug, invalid_step_slug,
---   duplicate_step_slug, the kinds of _assert_shape, flow_queue_name, step_queue_name or default_queue_name, PGMQ's own
---   error, duplicate_queue_route.
+-- Refuses: in this order queue_mode, empty_flow, invalid_flow_slug, shape_invalid (no list of steps with slugs),
+--   invalid_step_slug, duplicate_step_slug, the kinds of _assert_shape, flow_queue_name, step_queue_name or
+--   default_queue_name, PGMQ's own error, duplicate_queue_route.
 create or replace function pgflow._derive_queue_routes(p_flow_slug text, p_shape jsonb, p_queue_mode text)
 returns jsonb
 language plpgsql set search_path = ''
@@ -25,8 +25,7 @@ begin
       hint = 'Use flow or step.';
   end if;
 
-  v_steps := pgflow._shape_steps(p_flow_slug, p_shape);
-  if p_queue_mode = 'step' and jsonb_array_length(v_steps) = 0 then
+  if p_queue_mode = 'step' and coalesce(nullif(p_shape -> 'steps', 'null'), '[]') = '[]' then
     raise exception using
       constraint = 'pgflow_empty_flow',
       message = format('Flow "%s" has no steps, so it cannot use per-step queues.', p_flow_slug),
@@ -41,6 +40,8 @@ begin
       detail = v_slug_rules,
       hint = 'Rename the flow.';
   end if;
+
+  v_steps := pgflow._shape_steps(p_flow_slug, p_shape);
 
   select element.value ->> 'slug' as slug, element.position - 1 as step_index into v_bad
     from jsonb_array_elements(v_steps) with ordinality as element (value, position)

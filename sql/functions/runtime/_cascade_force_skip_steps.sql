@@ -10,6 +10,8 @@ language plpgsql
 volatile
 set search_path = ''
 as $$
+declare
+  v_skipped uuid[];
 begin
   perform from pgflow.runs r where r.run_id = _cascade_force_skip_steps.run_id for no key update;
   if not found then
@@ -19,10 +21,12 @@ begin
       detail = format('Step "%s" of it was to be skipped.', _cascade_force_skip_steps.step_slug),
       hint = 'Look the run up in pgflow.runs.';
   end if;
-  return pgflow._force_skip_steps(
+  v_skipped := pgflow._force_skip_steps(
     array[_cascade_force_skip_steps.run_id],
     array[_cascade_force_skip_steps.step_slug],
     _cascade_force_skip_steps.skip_reason
   );
+  perform pgflow._count_off(v_skipped);
+  return coalesce(cardinality(v_skipped), 0);
 end;
 $$;

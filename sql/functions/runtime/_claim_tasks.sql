@@ -76,7 +76,7 @@ begin
           offset 0
       ) ss
       cross join lateral (
-        select coalesce(step.opt_timeout, flow.opt_timeout) + 2 as hidden
+        select least(coalesce(step.opt_timeout, flow.opt_timeout), 2147483645) + 2 as hidden
           from pgflow.steps step, pgflow.flows flow
           where step.flow_slug = _claim_tasks.flow_slug
             and step.step_slug = t.step_slug
@@ -156,15 +156,25 @@ begin
             when s.step_type = 'map' then (
               select parent.output #> '{}'
                 from pgflow.deps dep
-                join pgflow.step_states parent on parent.run_id = batch.run_id and parent.step_slug = dep.dep_slug
+                cross join lateral (
+                  select state.output
+                    from pgflow.step_states state
+                    where state.run_id = batch.run_id and state.step_slug = dep.dep_slug
+                    offset 0
+                ) parent
                 where dep.flow_slug = _claim_tasks.flow_slug and dep.step_slug = s.step_slug
             )
             when s.deps_count = 0 then '{}'::jsonb
             else (
               select coalesce(jsonb_object_agg(dep.dep_slug, parent.output), '{}')
                 from pgflow.deps dep
-                join pgflow.step_states parent on parent.run_id = batch.run_id and parent.step_slug = dep.dep_slug
-                where dep.flow_slug = _claim_tasks.flow_slug and dep.step_slug = s.step_slug and parent.status = 'completed'
+                cross join lateral (
+                  select state.output
+                    from pgflow.step_states state
+                    where state.run_id = batch.run_id and state.step_slug = dep.dep_slug and state.status = 'completed'
+                    offset 0
+                ) parent
+                where dep.flow_slug = _claim_tasks.flow_slug and dep.step_slug = s.step_slug
             )
           end as value
           offset 0

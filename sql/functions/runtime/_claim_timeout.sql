@@ -1,7 +1,7 @@
 -- pgflow._claim_timeout: check the selector of a claim and return the longest timeout behind it, in seconds.
 -- Called by: start_tasks, read_and_claim.    Locks: none.
 -- Promises: NULL when the claim can only be empty: an unknown flow, or a queue that is not the flow's default queue in its
---   exact spelling.
+--   exact spelling. At most 2147483645, so that two seconds more are an int.
 -- Refuses: step mode without a step, or with one that is not routed to this queue; flow mode with a step.
 
 create or replace function pgflow._claim_timeout(flow_slug text, queue_name text, step_slug text)
@@ -15,7 +15,8 @@ declare
   v_timeout int;
   v_routed boolean;
 begin
-  select f.queue_mode, max(coalesce(s.opt_timeout, f.opt_timeout)), coalesce(bool_or(s.step_slug is not null), false)
+  select f.queue_mode, max(least(coalesce(s.opt_timeout, f.opt_timeout), 2147483645)),
+      coalesce(bool_or(s.step_slug is not null), false)
     into v_queue_mode, v_timeout, v_routed
     from pgflow.flows f
     left join pgflow.steps s

@@ -1,45 +1,68 @@
--- pgflow._complete_taskless_steps: complete the ready steps of these runs that have no task: one layer of the graph.
--- Called by: _cascade_runs, cascade_complete_taskless_steps, under the run's lock.    Locks: step_states, runs.
--- Promises: a map completes with [], and its map dependents will have no tasks either. Returns the number completed.
+-- pgflow._complete_taskless_steps: complete those of these ready steps that have no tasks: one layer of the graph.
+-- Called by: _cascade_steps, under the run's lock.    Locks: step_states.
+-- Promises: a map completes with `[]`, and its dependents are told. Tells the run of each step completed, which is still to
+--   be counted off, and the steps that became ready by it.
 
-create or replace function pgflow._complete_taskless_steps(run_ids uuid[])
-returns int
+create or replace function pgflow._complete_taskless_steps(
+  run_ids uuid[],
+  step_slugs text[],
+  out ended_run_ids uuid[],
+  out ready_run_ids uuid[],
+  out ready_step_slugs text[]
+)
 language plpgsql
 set search_path = ''
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 as $$
 declare
-  v_run_ids uuid[];
   v_step_slugs text[];
 begin
-  with completed as (
+  with taskless as (
+    select ss.ctid, s.step_type, s.step_index, clock.now
+      from (select clock_timestamp() as now) clock
+      cross join unnest(run_ids, step_slugs) as ready (run_id, step_slug)
+      cross join lateral (
+        select run.flow_slug from pgflow.runs run where run.run_id = ready.run_id and run.status = 'started' offset 0
+      ) r
+      cross join lateral (
+        select state.ctid
+          from pgflow.step_states state
+          where state.run_id = ready.run_id
+            and state.step_slug = ready.step_slug
+            and state.status = 'created'
+            and state.remaining_deps = 0
+            and state.initial_tasks = 0
+          offset 0
+      ) ss
+      cross join lateral (
+        select step.step_type, step.step_index
+          from pgflow.steps step
+          where step.flow_slug = r.flow_slug and step.step_slug = ready.step_slug
+          offset 0
+      ) s
+  ),
+  completed as (
     update pgflow.step_states ss
-      set status = 'completed', started_at = clock.now, completed_at = clock.now, remaining_tasks = 0,
-        output = case when s.step_type = 'map' then '[]'::jsonb end
-      from pgflow.runs r, pgflow.steps s, (select clock_timestamp() as now) clock
-      where r.run_id = any(run_ids)
-        and r.status = 'started'
-        and ss.run_id = r.run_id
-        and ss.status = 'created'
-        and ss.remaining_deps = 0
-        and ss.initial_tasks = 0
-        and s.flow_slug = ss.flow_slug
-        and s.step_slug = ss.step_slug
-      returning ss.run_id, ss.step_slug, s.step_index
+      set status = 'completed', started_at = taskless.now, completed_at = taskless.now, remaining_tasks = 0,
+        output = case when taskless.step_type = 'map' then '[]'::jsonb end
+      from taskless
+      where ss.ctid = taskless.ctid
+      returning ss.run_id, ss.step_slug, taskless.step_index
   )
   select array_agg(completed.run_id order by completed.run_id, completed.step_index),
       array_agg(completed.step_slug order by completed.run_id, completed.step_index)
-    into v_run_ids, v_step_slugs
+    into ended_run_ids, v_step_slugs
     from completed;
 
-  if v_run_ids is null then
-    return 0;
+  if ended_run_ids is null then
+    return;
   end if;
   if pgflow._emits() then
-    perform pgflow._emit_steps(v_run_ids, v_step_slugs);
+    perform pgflow._emit_steps(ended_run_ids, v_step_slugs);
   end if;
-  perform pgflow._release_dependents(v_run_ids, v_step_slugs);
-  return cardinality(v_run_ids);
+  select released.ready_run_ids, released.ready_step_slugs
+    into ready_run_ids, ready_step_slugs
+    from pgflow._release_dependents(ended_run_ids, v_step_slugs, count_off => false) released;
 end;
 $$;

@@ -48,8 +48,18 @@ begin
         and exists (
           select
             from pgflow.deps dep
-            join pgflow.steps child on child.flow_slug = dep.flow_slug and child.step_slug = dep.step_slug
-            join pgflow.step_states waiting on waiting.run_id = a.run_id and waiting.step_slug = dep.step_slug
+            cross join lateral (
+              select step.step_type
+                from pgflow.steps step
+                where step.flow_slug = dep.flow_slug and step.step_slug = dep.step_slug
+                offset 0
+            ) child
+            cross join lateral (
+              select state.initial_tasks
+                from pgflow.step_states state
+                where state.run_id = a.run_id and state.step_slug = dep.step_slug
+                offset 0
+            ) waiting
             where dep.flow_slug = r.flow_slug
               and dep.dep_slug = a.step_slug
               and child.step_type = 'map'
@@ -103,7 +113,13 @@ begin
         completed_at = case when ss.remaining_tasks = counts.tasks then clock_timestamp() end,
         output = case when ss.remaining_tasks = counts.tasks then counts.output end
       from counts
-      where ss.run_id = any(run_ids) and ss.run_id = counts.run_id and ss.step_slug = counts.step_slug
+      cross join lateral (
+        select state.ctid
+          from pgflow.step_states state
+          where state.run_id = counts.run_id and state.step_slug = counts.step_slug
+          offset 0
+      ) found
+      where ss.ctid = found.ctid
       returning ss.run_id, ss.step_slug, ss.status, counts.step_type, counts.step_index
   ),
   ended as (

@@ -6,6 +6,8 @@ create or replace function pgflow._emit_runs(run_ids uuid[], error_messages text
 returns void
 language plpgsql
 set search_path = ''
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
 as $$
 begin
   perform pgflow._emit(
@@ -25,7 +27,7 @@ begin
     from (
       select run.*, changed.error_message
         from unnest(run_ids, error_messages) with ordinality as changed (run_id, error_message, position)
-        join pgflow.runs run on run.run_id = changed.run_id
+        cross join lateral (select r.* from pgflow.runs r where r.run_id = changed.run_id offset 0) run
         order by changed.position
     ) r;
 end;

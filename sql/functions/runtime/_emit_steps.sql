@@ -6,6 +6,8 @@ create or replace function pgflow._emit_steps(run_ids uuid[], step_slugs text[])
 returns void
 language plpgsql
 set search_path = ''
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
 as $$
 begin
   perform pgflow._emit(
@@ -28,8 +30,7 @@ begin
         when ss.status = 'completed' and ss.initial_tasks = 0 then jsonb_build_object(
           'started_at', ss.started_at, 'remaining_tasks', ss.remaining_tasks, 'remaining_deps', ss.remaining_deps
         )
-        when ss.status = 'skipped' and ss.error_message is not null then
-          jsonb_build_object('error_message', ss.error_message)
+        when ss.skip_reason = 'handler_failed' then jsonb_build_object('error_message', ss.error_message)
         else '{}'
       end,
       format('step:%s:%s', ss.step_slug, ss.status),
@@ -38,7 +39,12 @@ begin
     from (
       select state.*
         from unnest(run_ids, step_slugs) with ordinality as changed (run_id, step_slug, position)
-        join pgflow.step_states state on state.run_id = changed.run_id and state.step_slug = changed.step_slug
+        cross join lateral (
+          select step_state.*
+            from pgflow.step_states step_state
+            where step_state.run_id = changed.run_id and step_state.step_slug = changed.step_slug
+            offset 0
+        ) state
         order by changed.position
     ) ss;
 end;

@@ -62,7 +62,7 @@ begin
       perform pgflow._emit_steps(v_run_ids, v_step_slugs);
     end if;
     if v_when_exhausted = 'skip-cascade' then
-      v_done := pgflow._force_skip_steps(v_run_ids, v_step_slugs, 'handler_failed');
+      perform pgflow._count_off(pgflow._force_skip_steps(v_run_ids, v_step_slugs, 'handler_failed'));
     end if;
     v_done := pgflow._advance_runs(v_run_ids, v_step_slugs);
   end if;

@@ -1,12 +1,12 @@
 -- pgflow._force_skip_steps: skip these steps and everything that depends on them.
 -- Called by: _judge_conditions, _exhaust_task, _cascade_force_skip_steps, under the run's lock.
--- Locks: step_states, runs, step_tasks, queue rows.
+-- Locks: step_states, step_tasks, queue rows.
 -- Promises: a given step gets the reason, a dependent `dependency_skipped`; only created and started steps change, their
---   unfinished tasks are skipped and the messages archived on every queue; the run counts them off. Each step is visited
---   once, however many paths lead to it. Returns the number of steps skipped.
+--   unfinished tasks are skipped and the messages archived on every queue. Each step is visited once, however many paths
+--   lead to it. Returns the run of each step skipped, which the caller has still to count off.
 
 create or replace function pgflow._force_skip_steps(run_ids uuid[], step_slugs text[], skip_reason text)
-returns int
+returns uuid[]
 language plpgsql
 set search_path = ''
 set plan_cache_mode = force_generic_plan
@@ -41,12 +41,6 @@ begin
         and ss.step_slug = reasons.step_slug
         and ss.status in ('created', 'started')
       returning ss.run_id, ss.step_slug, s.step_index
-  ),
-  counted as (
-    update pgflow.runs r
-      set remaining_steps = r.remaining_steps - lost.steps
-      from (select skipped.run_id, count(*) as steps from skipped group by skipped.run_id) lost
-      where r.run_id = lost.run_id
   )
   select array_agg(skipped.run_id order by skipped.run_id, skipped.step_index),
       array_agg(skipped.step_slug order by skipped.run_id, skipped.step_index)
@@ -54,12 +48,12 @@ begin
     from skipped;
 
   if v_run_ids is null then
-    return 0;
+    return null;
   end if;
   v_done := pgflow._close_tasks('skipped', v_run_ids, v_step_slugs);
   if pgflow._emits() then
     perform pgflow._emit_steps(v_run_ids, v_step_slugs);
   end if;
-  return cardinality(v_run_ids);
+  return v_run_ids;
 end;
 $$;

@@ -1,12 +1,17 @@
--- pgflow._judge_conditions: judge the condition of every ready step of these runs, once, and act on the unmet ones.
--- Called by: _cascade_runs, cascade_resolve_conditions, under the run's lock.
--- Locks: step_states, runs; tasks and queue rows when a run fails.
+-- pgflow._judge_conditions: judge the conditions of these ready steps, once, and act on the unmet ones.
+-- Called by: _cascade_steps, under the run's lock.
+-- Locks: step_states; runs, tasks and queue rows when a run fails.
 -- Promises: an unmet `fail` fails its run, the lowest step_index first, and then no skip of that run happens. Otherwise
---   every unmet `skip` is skipped, then every unmet `skip-cascade` with all its dependents. Returns whether anything
---   changed: then dependents may have become ready.
+--   every unmet `skip` is skipped, then every unmet `skip-cascade` with all its dependents. Tells the run of each step
+--   skipped, which is still to be counted off, and the steps that became ready by it.
 
-create or replace function pgflow._judge_conditions(run_ids uuid[])
-returns boolean
+create or replace function pgflow._judge_conditions(
+  run_ids uuid[],
+  step_slugs text[],
+  out ended_run_ids uuid[],
+  out ready_run_ids uuid[],
+  out ready_step_slugs text[]
+)
 language plpgsql
 set search_path = ''
 set plan_cache_mode = force_generic_plan
@@ -22,25 +27,43 @@ declare
   v_done int;
 begin
   with judged as materialized (
-    select ss.run_id, ss.step_slug, s.step_index, s.when_unmet,
+    select ready.run_id, ready.step_slug, s.step_index, s.when_unmet,
         s.required_input_pattern, s.forbidden_input_pattern,
         case
           when s.deps_count = 0 then r.input
           else (
             select coalesce(jsonb_object_agg(dep.dep_slug, parent.output), '{}')
               from pgflow.deps dep
-              join pgflow.step_states parent on parent.run_id = ss.run_id and parent.step_slug = dep.dep_slug
-              where dep.flow_slug = ss.flow_slug and dep.step_slug = ss.step_slug and parent.status = 'completed'
+              cross join lateral (
+                select state.output
+                  from pgflow.step_states state
+                  where state.run_id = ready.run_id and state.step_slug = dep.dep_slug and state.status = 'completed'
+                  offset 0
+              ) parent
+              where dep.flow_slug = r.flow_slug and dep.step_slug = ready.step_slug
           )
         end as value
-      from pgflow.runs r
-      join pgflow.step_states ss on ss.run_id = r.run_id
-      join pgflow.steps s on s.flow_slug = ss.flow_slug and s.step_slug = ss.step_slug
-      where r.run_id = any(run_ids)
-        and r.status = 'started'
-        and ss.status = 'created'
-        and ss.remaining_deps = 0
-        and (s.required_input_pattern is not null or s.forbidden_input_pattern is not null)
+      from unnest(run_ids, step_slugs) as ready (run_id, step_slug)
+      cross join lateral (
+        select run.flow_slug, run.input
+          from pgflow.runs run
+          where run.run_id = ready.run_id and run.status = 'started'
+          offset 0
+      ) r
+      cross join lateral (
+        select step.step_index, step.deps_count, step.when_unmet, step.required_input_pattern, step.forbidden_input_pattern
+          from pgflow.steps step
+          where step.flow_slug = r.flow_slug
+            and step.step_slug = ready.step_slug
+            and (step.required_input_pattern is not null or step.forbidden_input_pattern is not null)
+          offset 0
+      ) s
+      cross join lateral (
+        select
+          from pgflow.step_states state
+          where state.run_id = ready.run_id and state.step_slug = ready.step_slug and state.status = 'created'
+          offset 0
+      ) ss
   ),
   unmet as (
     select judged.run_id, judged.step_slug, judged.step_index, judged.when_unmet,
@@ -75,17 +98,24 @@ begin
     update pgflow.step_states ss
       set status = 'skipped', skip_reason = 'condition_unmet', skipped_at = clock_timestamp()
       from unnest(v_skip_runs, v_skip_slugs) as unmet (run_id, step_slug)
-      where ss.run_id = unmet.run_id and ss.step_slug = unmet.step_slug;
+      cross join lateral (
+        select state.ctid
+          from pgflow.step_states state
+          where state.run_id = unmet.run_id and state.step_slug = unmet.step_slug
+          offset 0
+      ) found
+      where ss.ctid = found.ctid;
     if pgflow._emits() then
       perform pgflow._emit_steps(v_skip_runs, v_skip_slugs);
     end if;
-    perform pgflow._release_dependents(v_skip_runs, v_skip_slugs);
+    select released.ready_run_ids, released.ready_step_slugs
+      into ready_run_ids, ready_step_slugs
+      from pgflow._release_dependents(v_skip_runs, v_skip_slugs, count_off => false) released;
+    ended_run_ids := v_skip_runs;
   end if;
 
   if v_cascade_runs is not null then
-    v_done := pgflow._force_skip_steps(v_cascade_runs, v_cascade_slugs, 'condition_unmet');
+    ended_run_ids := ended_run_ids || pgflow._force_skip_steps(v_cascade_runs, v_cascade_slugs, 'condition_unmet');
   end if;
-
-  return v_skip_runs is not null or v_cascade_runs is not null;
 end;
 $$;

@@ -1,9 +1,10 @@
--- pgflow._start_ready_steps: start every step of these runs that waits for nothing, and send its tasks.
+-- pgflow._start_ready_steps: start these steps and send their tasks.
 -- Called by: start_flow, _advance_runs, start_ready_steps, each under the run's lock.    Locks: step_states.
 -- Promises: a step's tasks and messages appear with its start, on the step's route, in the order of their index; one
---   batch for each queue and delay. Returns the number of steps started.
+--   batch for each queue and delay. A step that is not `created`, waits for others, has no task, or whose run is over is
+--   left out. Returns the number of steps started.
 
-create or replace function pgflow._start_ready_steps(run_ids uuid[])
+create or replace function pgflow._start_ready_steps(run_ids uuid[], step_slugs text[])
 returns int
 language plpgsql
 set search_path = ''
@@ -14,20 +15,36 @@ declare
   v_run_ids uuid[];
   v_step_slugs text[];
 begin
-  with started as (
+  with startable as (
+    select ss.ctid, s.step_index, s.queue_name, s.delay
+      from unnest(run_ids, step_slugs) as ready (run_id, step_slug)
+      cross join lateral (
+        select run.flow_slug from pgflow.runs run where run.run_id = ready.run_id and run.status = 'started' offset 0
+      ) r
+      cross join lateral (
+        select state.ctid
+          from pgflow.step_states state
+          where state.run_id = ready.run_id
+            and state.step_slug = ready.step_slug
+            and state.status = 'created'
+            and state.remaining_deps = 0
+            and state.initial_tasks > 0
+          offset 0
+      ) ss
+      cross join lateral (
+        select step.step_index, step.queue_name, coalesce(step.opt_start_delay, 0) as delay
+          from pgflow.steps step
+          where step.flow_slug = r.flow_slug and step.step_slug = ready.step_slug
+          offset 0
+      ) s
+  ),
+  started as (
     update pgflow.step_states ss
       set status = 'started', started_at = clock_timestamp(), remaining_tasks = ss.initial_tasks
-      from pgflow.runs r, pgflow.steps s
-      where r.run_id = any(run_ids)
-        and r.status = 'started'
-        and ss.run_id = r.run_id
-        and ss.status = 'created'
-        and ss.remaining_deps = 0
-        and ss.initial_tasks > 0
-        and s.flow_slug = ss.flow_slug
-        and s.step_slug = ss.step_slug
+      from startable
+      where ss.ctid = startable.ctid
       returning ss.flow_slug, ss.run_id, ss.step_slug, ss.initial_tasks,
-        s.step_index, s.queue_name, coalesce(s.opt_start_delay, 0) as delay
+        startable.step_index, startable.queue_name, startable.delay
   ),
   batches as (
     select

@@ -1,15 +1,15 @@
 -- pgflow.calculate_retry_delay: seconds until the next attempt, floor(base_delay * 2^attempts_count).
 -- Called by: _fail_tasks.    Locks: none.
--- Promises: a delay beyond the range of int is 2147483647, never an error.
+-- Promises: a delay beyond the range of int is 2147483647, never an error; NULL for NULL.
 
 create or replace function pgflow.calculate_retry_delay(base_delay numeric, attempts_count int)
 returns int
 language plpgsql
-immutable
+immutable strict
 set search_path = ''
 as $$
 begin
-  -- 2^31 alone is out of range already, so a larger exponent need not be computed.
-  return least(2147483647, floor(base_delay * power(2::numeric, least(attempts_count, 31))))::int;
+  -- No delay that is a number and not zero is small enough to need a larger exponent.
+  return least(2147483647, floor(base_delay * power(2::numeric, least(attempts_count, 128))))::int;
 end;
 $$;

@@ -1,5 +1,5 @@
 -- pgflow.cascade_complete_taskless_steps: complete one run's ready steps without tasks, layer after layer.
--- Called by: operators and tests; the engine itself calls _cascade_runs for sets of runs.
+-- Called by: operators and tests; the engine itself calls _cascade_steps for sets of steps.
 -- Locks: the run, then step_states.
 -- Promises: parents complete before their dependents; returns how many steps completed.
 
@@ -10,15 +10,21 @@ volatile
 set search_path = ''
 as $$
 declare
-  v_total int := 0;
-  v_completed int;
+  v_run_ids uuid[];
+  v_step_slugs text[];
+  v_ended uuid[];
+  v_all_ended uuid[];
 begin
   perform from pgflow.runs r where r.run_id = cascade_complete_taskless_steps.run_id for no key update;
-  loop
-    v_completed := pgflow._complete_taskless_steps(array[cascade_complete_taskless_steps.run_id]);
-    exit when v_completed = 0;
-    v_total := v_total + v_completed;
+  select ready.run_ids, ready.step_slugs into v_run_ids, v_step_slugs
+    from pgflow._ready_steps(cascade_complete_taskless_steps.run_id) ready;
+  while v_run_ids is not null loop
+    select taskless.ended_run_ids, taskless.ready_run_ids, taskless.ready_step_slugs
+      into v_ended, v_run_ids, v_step_slugs
+      from pgflow._complete_taskless_steps(v_run_ids, v_step_slugs) taskless;
+    v_all_ended := v_all_ended || v_ended;
   end loop;
-  return v_total;
+  perform pgflow._count_off(v_all_ended);
+  return coalesce(cardinality(v_all_ended), 0);
 end;
 $$;

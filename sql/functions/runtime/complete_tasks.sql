@@ -1,8 +1,10 @@
 -- pgflow.complete_tasks: complete many tasks in one transaction and say what became of each.
 -- Called by: store::TaskStore, with everything that has ended since the last call.    Locks: as _complete_tasks.
 -- Promises: items are objects {"run_id", "step_slug", "task_index", "attempt"?, "output"?}; a missing output is SQL NULL,
---   `null` is JSON null. One row for each item, in their order, with an outcome as _complete_tasks defines them: asked
---   twice after a lost answer, the second call says `already`. worker_id and attempt are the fence of a zombie.
+--   `null` is JSON null. One row for each item, in their order, with an outcome as _complete_tasks defines them, or
+--   `malformed`, which spoils no other item: asked twice after a lost answer, the second call says `already`. worker_id
+--   and attempt are the fence of a zombie.
+-- Refuses: items that are not an array (22023).
 
 create or replace function pgflow.complete_tasks(items jsonb, worker_id uuid default null)
 returns table (run_id uuid, step_slug text, task_index int, outcome text)
@@ -18,24 +20,27 @@ declare
   v_task_indexes int[];
   v_attempts int[];
   v_outputs jsonb[];
+  v_sound boolean[];
 begin
   select
-      array_agg((item.value ->> 'run_id')::uuid order by item.position),
-      array_agg(item.value ->> 'step_slug' order by item.position),
-      array_agg((item.value ->> 'task_index')::int order by item.position),
-      array_agg((item.value ->> 'attempt')::int order by item.position),
-      array_agg(item.value -> 'output' order by item.position)
-    into v_run_ids, v_step_slugs, v_task_indexes, v_attempts, v_outputs
-    from jsonb_array_elements(items) with ordinality as item (value, position);
+      array_agg(item.run_id order by item.position),
+      array_agg(item.step_slug order by item.position),
+      array_agg(item.task_index order by item.position),
+      array_agg(item.attempt order by item.position),
+      array_agg(item.body -> 'output' order by item.position),
+      array_agg(item.is_sound order by item.position)
+    into v_run_ids, v_step_slugs, v_task_indexes, v_attempts, v_outputs, v_sound
+    from pgflow._settle_items(items) item;
 
   if v_run_ids is null then
     return;
   end if;
   return query
-    select settled.run_id, settled.step_slug, settled.task_index, settled.outcome
+    select settled.run_id, settled.step_slug, settled.task_index,
+        case when settled.is_sound then settled.outcome else 'malformed' end
       from unnest(
-        v_run_ids, v_step_slugs, v_task_indexes,
+        v_run_ids, v_step_slugs, v_task_indexes, v_sound,
         pgflow._complete_tasks(v_run_ids, v_step_slugs, v_task_indexes, v_attempts, v_outputs, complete_tasks.worker_id)
-      ) as settled (run_id, step_slug, task_index, outcome);
+      ) as settled (run_id, step_slug, task_index, is_sound, outcome);
 end;
 $$;

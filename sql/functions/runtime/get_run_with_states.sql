@@ -8,6 +8,7 @@ language plpgsql
 volatile
 security definer
 set search_path = ''
+set enable_seqscan = off
 as $$
 begin
   return (

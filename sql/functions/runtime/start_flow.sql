@@ -18,15 +18,18 @@ declare
   v_has_root_map boolean;
   v_has_root_condition boolean;
   v_elements int := case when jsonb_typeof(input) = 'array' then jsonb_array_length(input) end;
-  v_done int;
+  v_run_ids uuid[];
+  v_step_slugs text[];
+  v_done int := 0;
 begin
   select
       count(*),
       coalesce(bool_or(s.deps_count = 0 and s.step_type = 'map'), false),
       coalesce(bool_or(
         s.deps_count = 0 and (s.required_input_pattern is not null or s.forbidden_input_pattern is not null)
-      ), false)
-    into v_steps, v_has_root_map, v_has_root_condition
+      ), false),
+      array_agg(s.step_slug order by s.step_index) filter (where s.deps_count = 0)
+    into v_steps, v_has_root_map, v_has_root_condition, v_step_slugs
     from pgflow.steps s
     where s.flow_slug = start_flow.flow_slug;
 
@@ -65,10 +68,14 @@ begin
     perform pgflow._emit_runs(array[v_run_id]);
   end if;
 
+  v_run_ids := array_fill(v_run_id, array[coalesce(cardinality(v_step_slugs), 0)]);
   if v_has_root_condition or (v_has_root_map and v_elements = 0) then
-    v_done := pgflow._cascade_runs(array[v_run_id]);
+    select cascaded.ready_run_ids, cascaded.ready_step_slugs into v_run_ids, v_step_slugs
+      from pgflow._cascade_steps(v_run_ids, v_step_slugs) cascaded;
   end if;
-  v_done := pgflow._start_ready_steps(array[v_run_id]);
+  if v_step_slugs is not null then
+    v_done := pgflow._start_ready_steps(v_run_ids, v_step_slugs);
+  end if;
   if v_done = 0 then
     v_done := pgflow._complete_runs(array[v_run_id]);
   end if;

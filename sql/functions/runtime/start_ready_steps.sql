@@ -11,6 +11,6 @@ set search_path = ''
 as $$
 begin
   perform from pgflow.runs r where r.run_id = start_ready_steps.run_id for no key update;
-  perform pgflow._start_ready_steps(array[start_ready_steps.run_id]);
+  perform pgflow._start_ready_steps(ready.run_ids, ready.step_slugs) from pgflow._ready_steps(start_ready_steps.run_id) ready;
 end;
 $$;

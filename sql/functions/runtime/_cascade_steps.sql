@@ -1,0 +1,51 @@
+-- pgflow._cascade_steps: from ready steps on, judge conditions and complete steps without tasks until neither is left.
+-- Called by: start_flow, _advance_runs, under the run's lock.
+-- Locks: step_states, runs; tasks and queue rows of a skip or a failure.
+-- Promises: a step is judged before it may complete, and visited once: a round takes the steps that the last one made
+--   ready, so a cascade costs what its steps cost, however long the chain. The runs count off at the end what was
+--   skipped and completed. Tells all steps that were ready (those that are still `created` have tasks to start) and the
+--   runs that have no step left.
+
+create or replace function pgflow._cascade_steps(
+  run_ids uuid[],
+  step_slugs text[],
+  out ready_run_ids uuid[],
+  out ready_step_slugs text[],
+  out finished_run_ids uuid[]
+)
+language plpgsql
+set search_path = ''
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+as $$
+declare
+  v_run_ids uuid[] := run_ids;
+  v_step_slugs text[] := step_slugs;
+  v_judged_run_ids uuid[];
+  v_judged_step_slugs text[];
+  v_ended uuid[];
+  v_all_ended uuid[];
+begin
+  while v_run_ids is not null loop
+    v_judged_run_ids := null;
+    v_judged_step_slugs := null;
+    while v_run_ids is not null loop
+      v_judged_run_ids := v_judged_run_ids || v_run_ids;
+      v_judged_step_slugs := v_judged_step_slugs || v_step_slugs;
+      select judged.ended_run_ids, judged.ready_run_ids, judged.ready_step_slugs
+        into v_ended, v_run_ids, v_step_slugs
+        from pgflow._judge_conditions(v_run_ids, v_step_slugs) judged;
+      v_all_ended := v_all_ended || v_ended;
+    end loop;
+    ready_run_ids := ready_run_ids || v_judged_run_ids;
+    ready_step_slugs := ready_step_slugs || v_judged_step_slugs;
+
+    select taskless.ended_run_ids, taskless.ready_run_ids, taskless.ready_step_slugs
+      into v_ended, v_run_ids, v_step_slugs
+      from pgflow._complete_taskless_steps(v_judged_run_ids, v_judged_step_slugs) taskless;
+    v_all_ended := v_all_ended || v_ended;
+  end loop;
+
+  finished_run_ids := pgflow._count_off(v_all_ended);
+end;
+$$;
