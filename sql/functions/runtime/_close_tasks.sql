@@ -1,9 +1,15 @@
 -- pgflow._close_tasks: nobody needs these tasks any more; end the unfinished ones and archive their messages.
--- Called by: _fail_runs (cancelled, whole runs), _force_skip_steps and _exhaust_task (skipped, given steps), each under
---   the run's lock.    Locks: step_tasks, then queue rows.
--- Promises: the messages of every queue involved are archived. Without step_slugs all steps of the runs are meant.
+-- Called by: _fail_runs and cancel_run (cancelled, whole runs), _force_skip_steps and _exhaust_task (skipped, given steps),
+--   each under the run's lock.    Locks: step_tasks, then queue rows.
+-- Promises: the messages of every queue involved are archived. Without step_slugs all steps of the runs are meant; without
+--   error_message a task keeps the one it has.
 
-create or replace function pgflow._close_tasks(status text, run_ids uuid[], step_slugs text[] default null)
+create or replace function pgflow._close_tasks(
+  status text,
+  run_ids uuid[],
+  step_slugs text[] default null,
+  error_message text default null
+)
 returns int
 language plpgsql
 set search_path = ''
@@ -16,7 +22,7 @@ declare
 begin
   with closed as (
     update pgflow.step_tasks t
-      set status = _close_tasks.status
+      set status = _close_tasks.status, error_message = coalesce(_close_tasks.error_message, t.error_message)
       where t.run_id = any(run_ids)
         and t.status in ('queued', 'started')
         and (

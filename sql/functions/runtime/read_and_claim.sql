@@ -4,7 +4,7 @@
 -- Promises: one row for each message read, by msg_id. claimed: the task is ours and all columns are filled. started:
 --   somebody has it. final: it, its step or its run is over. unknown: no task has this message. foreign: a task of another
 --   step or flow has it. A message that is not claimed is only leased by the read, as by any reader. A worker that has
---   been stopped reads nothing.
+--   been stopped, or whose function is fenced, reads nothing: when a fence is committed, no claim commits any more.
 -- Refuses: what start_tasks refuses.
 
 create or replace function pgflow.read_and_claim(
@@ -35,18 +35,37 @@ set enable_seqscan = off
 as $$
 declare
   v_hidden_for int := pgflow._claim_timeout(read_and_claim.flow_slug, read_and_claim.queue_name, p_step_slug) + 2;
+  v_function_name text;
+  v_is_refused boolean;
   v_msg_ids bigint[];
 begin
-  if v_hidden_for is null
-    or exists (
-      select from pgflow.workers w where w.worker_id = read_and_claim.worker_id and w.stopped_at is not null
-    )
-  then
+  if v_hidden_for is null then
     return;
   end if;
 
-  -- A statement of its own: the claim must see tasks that appeared while this one waited.
-  v_msg_ids := array(select m.msg_id from pgmq.read(read_and_claim.queue_name, v_hidden_for, qty) m);
+  -- A fence takes this lock exclusively: it waits for claims under way, and refuses those that come while it is put up.
+  select w.function_name,
+      w.stopped_at is not null or not pg_try_advisory_xact_lock_shared(2, hashtext(w.function_name))
+    into v_function_name, v_is_refused
+    from pgflow.workers w
+    where w.worker_id = read_and_claim.worker_id;
+  if v_is_refused then
+    return;
+  end if;
+
+  -- A statement of its own: it must see a fence that has just been put up, and the claim must see tasks that appeared
+  -- while this one waited.
+  v_msg_ids := array(
+    select m.msg_id
+      from pgmq.read(
+        read_and_claim.queue_name,
+        v_hidden_for,
+        case
+          when exists (select from pgflow.fenced_functions f where f.function_name = v_function_name) then 0
+          else qty
+        end
+      ) m
+  );
   if v_msg_ids = '{}' then
     return;
   end if;

@@ -20,6 +20,10 @@ insert into pgflow.workers (worker_id, queue_name, function_name) values ('00000
 select pgflow.start_flow('plain', '{}') \g /dev/null
 select pgmq.delete('plain', 1::bigint) \g /dev/null
 create function pg_temp.l(n int) returns text language sql as $$ select repeat('x', n) $$;
+select pgflow.fence_functions(('00000000-0000-4000-8000-0000000000f' || n)::uuid, 'x', '{f}', 'ann', 'test') from generate_series(1, 2) n \g /dev/null
+select pgflow.unfence_functions('00000000-0000-4000-8000-0000000000f2', 'x') \g /dev/null
+set local timezone = 'UTC';
+update pgflow.fences set lifted_at = '2026-01-01 00:00:00+00' where lifted_at is not null;
 -- Valid slugs cannot resolve to one queue; a resolver that is broken on purpose can.
 create function pg_temp.with_one_name() returns void language plpgsql as $$
 begin
@@ -160,6 +164,20 @@ insert into expected values
     'Event sink "mail" is unknown.', 'The sinks are realtime, hook, notify and table; an empty list turns events off.',
     'Correct the name and call pgflow.configure_events again.',
     $$ select pgflow.configure_events('{mail}') $$),
+  ('fence_empty', 'P0001',
+    'A fence without functions was asked for.', 'Its owner would be ann.', 'Name at least one worker function.',
+    $$ select pgflow.fence_functions(gen_random_uuid(), 'x', '{}', 'ann', 'test') $$),
+  ('fence_token', '42501',
+    'The token of fence 00000000-0000-4000-8000-0000000000f1 is another one.', 'The fence belongs to ann, who gave this reason: test',
+    'Ask its owner. In an emergency pass a reason instead of the token; it is kept.',
+    $$ select pgflow.unfence_functions('00000000-0000-4000-8000-0000000000f1', 'y') $$),
+  ('fence_lifted', 'P0001',
+    'Fence 00000000-0000-4000-8000-0000000000f2 has been lifted already.', 'It was lifted at 2026-01-01 00:00:00+00.',
+    'Fence the functions anew, under a new id.',
+    $$ select pgflow.fence_functions('00000000-0000-4000-8000-0000000000f2', 'x', '{f}', 'ann', 'test') $$),
+  ('fence_unknown', 'P0002',
+    'There is no fence 00000000-0000-4000-8000-0000000000f3.', 'Nothing was changed.', 'Look it up in pgflow.fences.',
+    $$ select pgflow.unfence_functions('00000000-0000-4000-8000-0000000000f3', 'x') $$),
   ('unknown_run', 'P0001',
     'Run 00000000-0000-4000-8000-00000000000f does not exist.', 'Step "a" of it was to be skipped.', 'Look the run up in pgflow.runs.',
     $$ select pgflow._cascade_force_skip_steps('00000000-0000-4000-8000-00000000000f', 'a', 'condition_unmet') $$);

@@ -1,0 +1,20 @@
+-- pgflow.deprecate_workers: the workers of these functions finish what they hold and exit.
+-- Called by: operators and the supervisor, after the fence.    Locks: the workers' rows.
+-- Promises: a worker learns of it at its next heartbeat; those that stopped are left alone. Returns how many were told.
+
+create or replace function pgflow.deprecate_workers(function_names text[])
+returns int
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  v_count int;
+begin
+  update pgflow.workers w
+    set deprecated_at = clock_timestamp()
+    where w.function_name = any(function_names) and w.deprecated_at is null and w.stopped_at is null;
+  get diagnostics v_count = row_count;
+  return v_count;
+end;
+$$;
