@@ -182,12 +182,19 @@ insert into expected values
     'Run 00000000-0000-4000-8000-00000000000f does not exist.', 'Step "a" of it was to be skipped.', 'Look the run up in pgflow.runs.',
     $$ select pgflow._cascade_force_skip_steps('00000000-0000-4000-8000-00000000000f', 'a', 'condition_unmet') $$);
 
-select plan((select count(*)::int from expected) + 5);
+select plan((select count(*)::int from expected) + 6);
 select is(
   error_of(query) - 'constraint',
   jsonb_build_object('sqlstate', sqlstate, 'kind', kind, 'message', message, 'detail', detail, 'hint', hint),
   kind || ' ' || sqlstate
 ) from expected;
+
+select set_eq(
+  'select kind from expected',
+  $$ select kind[1] from pg_proc p, regexp_matches(p.prosrc, 'constraint = ''pgflow_([a-z_]+)''', 'g') kind
+       where p.pronamespace = 'pgflow'::regnamespace $$,
+  'no kind is missing here'
+);
 
 -- PostgreSQL's own, which clients of old know.
 select is(error_of($$ select pgflow.add_step('nobody', 'a') $$) ->> 'sqlstate', '23503', 'an unknown flow');
