@@ -254,6 +254,20 @@ TEST_CASE("requeue against claim: neither waits, and a task is in one hand at a 
   }
 }
 
+TEST_CASE(
+    "fail against requeue and a new claim: a failure that comes late does not end the attempt that "
+    "follows"
+) {
+  Race race;
+  race.watch.rows("update pgflow.steps set opt_max_attempts = 3 where step_slug = 'm'");
+  race.make_stalled("m", 0);
+  race.one_after_the_other(
+      "pgflow.requeue_stalled_tasks(); select " + Race::claim("m", 0, 2), Race::fail("m", 0)
+  );
+  CHECK(race.task_status("m", 0) == "started 2");
+  CHECK(race.run_status() == "started");
+}
+
 TEST_CASE("compile against compile: the second verifies what the first has made") {
   Race race;
   const std::string end = GENERATE("commit", "rollback");

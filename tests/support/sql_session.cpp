@@ -47,6 +47,10 @@ SqlSession::Rows SqlSession::finish() {
   return rows;
 }
 
+bool SqlSession::is_done() {
+  return PQconsumeInput(connection_.get()) == 0 || !PQisBusy(connection_.get());
+}
+
 SqlSession::Rows SqlSession::rows(const std::string& sql) {
   send(sql);
   return finish();

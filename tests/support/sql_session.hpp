@@ -37,6 +37,8 @@ class SqlSession {
   // Only sends; finish() waits for the answer.
   void send(const std::string& sql);
   Rows finish();
+  // Whether finish() would not wait.
+  bool is_done();
 
   int backend_pid() const { return PQbackendPID(connection_.get()); }
 

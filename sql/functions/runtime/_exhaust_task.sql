@@ -10,6 +10,7 @@ create or replace function pgflow._exhaust_task(
   task_index int,
   attempt int,
   error_message text,
+  permanent boolean,
   worker_id uuid
 )
 returns boolean
@@ -28,7 +29,7 @@ declare
 begin
   update pgflow.step_tasks t
     set status = 'failed', failed_at = clock_timestamp(), error_message = _exhaust_task.error_message
-    from pgflow.runs r, pgflow.step_states ss, pgflow.steps s
+    from pgflow.runs r, pgflow.step_states ss, pgflow.steps s, pgflow.flows f
     where t.run_id = _exhaust_task.run_id
       and t.step_slug = _exhaust_task.step_slug
       and t.task_index = _exhaust_task.task_index
@@ -42,6 +43,13 @@ begin
       and ss.status = 'started'
       and s.flow_slug = ss.flow_slug
       and s.step_slug = ss.step_slug
+      and f.flow_slug = ss.flow_slug
+      -- Once more, because a task that was requeued and claimed anew meanwhile has an attempt that the caller does not mean.
+      and (
+        _exhaust_task.permanent
+        or t.permanently_stalled_at is not null
+        or t.attempts_count >= coalesce(s.opt_max_attempts, f.opt_max_attempts)
+      )
     returning s.when_exhausted, t.queue_name, t.message_id into v_when_exhausted, v_queue_name, v_message_id;
   if not found then
     return false;

@@ -93,7 +93,7 @@ begin
     foreach v_position in array v_exhausted loop
       if pgflow._exhaust_task(
         run_ids[v_position], step_slugs[v_position], task_indexes[v_position], attempts[v_position],
-        error_messages[v_position], _fail_tasks.worker_id
+        error_messages[v_position], permanents[v_position], _fail_tasks.worker_id
       ) then
         v_applied := v_applied || v_position;
       end if;
