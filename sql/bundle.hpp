@@ -14,8 +14,10 @@ struct SqlFile {
 };
 
 // In the order of installation.
-std::span<const SqlFile> pgmq();
+std::span<const SqlFile> pgmq();  // the first makes the schema, the others are replaced whole
 std::span<const SqlFile> migrations();
+std::span<const SqlFile> downs();     // each has the name of the migration that it undoes
+std::span<const SqlFile> adoption();  // instead of the first migration, for upstream's schema
 std::span<const SqlFile> functions();
 std::span<const SqlFile> operator_files();
 

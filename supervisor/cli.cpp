@@ -31,6 +31,7 @@ struct Parsed {
   RunStartArguments run_start;
   RunWaitArguments run_wait;
   RunListArguments run_list;
+  MigrateArguments migrate;
   std::string run_show;
   std::string sql;
   std::string config_check = "pgflow.json";
@@ -213,10 +214,22 @@ void add_database_verbs(CLI::App& app, Parsed& parsed) {
   CLI::App& migrate = *app.add_subcommand("migrate", "Install or update the schema");
   migrate.require_subcommand(1);
   CLI::App& up = add_verb(migrate, parsed, "up", "Bring the schema to this program's version", [&] {
-    return cli::migrate_up(parsed.common);
+    return cli::migrate_up(parsed.common, parsed.migrate);
   });
+  up.add_flag(
+      "--adopt", parsed.migrate.adopt, "Take over the schema that upstream pgflow installed"
+  );
   add_database(up, parsed.common);
   add_output(up, parsed.common);
+
+  CLI::App& down = add_verb(migrate, parsed, "down", "Go back, for an older program", [&] {
+    return cli::migrate_down(parsed.common, parsed.migrate);
+  });
+  down.add_option("--to", parsed.migrate.to, "Back to this version (default: one back)")
+      ->type_name("VERSION");
+  add_database(down, parsed.common);
+  add_output(down, parsed.common);
+
   CLI::App& state = add_verb(
       migrate,
       parsed,
@@ -226,6 +239,24 @@ void add_database_verbs(CLI::App& app, Parsed& parsed) {
   );
   add_database(state, parsed.common);
   add_output(state, parsed.common);
+
+  CLI::App& script = add_verb(migrate, parsed, "sql", "Print what up or down would execute", [&] {
+    return cli::migrate_sql(parsed.migrate);
+  });
+  script.add_option("--from", parsed.migrate.from, "The database's version (default: 0, none)")
+      ->type_name("VERSION");
+  script.add_option("--to", parsed.migrate.to, "The wanted version (default: this program's)")
+      ->type_name("VERSION");
+
+  CLI::App& validate = add_verb(
+      migrate,
+      parsed,
+      "validate",
+      "Rehearse up, and compare every function (exit code 1 for a difference)",
+      [&] { return cli::migrate_validate(parsed.common); }
+  );
+  add_database(validate, parsed.common);
+  add_output(validate, parsed.common);
 
   CLI::App& db = *app.add_subcommand("db", "The database in use");
   db.require_subcommand(1);
@@ -242,7 +273,9 @@ void add_database_verbs(CLI::App& app, Parsed& parsed) {
   CLI::App& sql = add_verb(app, parsed, "sql", "Print an SQL file for operators", [&] {
     return cli::sql(parsed.sql);
   });
-  sql.add_option("name", parsed.sql, "coverage or prune")->required()->type_name("NAME");
+  sql.add_option("name", parsed.sql, "coverage, prune, roles, pgmq or move-queues")
+      ->required()
+      ->type_name("NAME");
 }
 
 void add_other_verbs(CLI::App& app, Parsed& parsed) {

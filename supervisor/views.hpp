@@ -167,7 +167,7 @@ struct RunStatesView {
   RunCounts counts;
 };
 
-// --- pgflow migrate status, pgflow migrate up
+// --- pgflow migrate
 
 struct MigrationView {
   std::string name;
@@ -188,7 +188,31 @@ struct MigrateUpView {
   std::int64_t from = 0;
   std::int64_t to = 0;
   std::vector<std::string> applied;
+  bool adopted = false;
   std::string pgmq;
+};
+
+struct MigrateDownView {
+  std::int64_t from = 0;
+  std::int64_t to = 0;
+  std::vector<std::string> undone;
+};
+
+struct MigrateProblemView {
+  std::string kind;
+  std::string message;
+  std::optional<std::string> detail;
+  std::optional<std::string> hint;
+};
+
+struct MigrateValidateView {
+  bool valid = false;
+  std::string state;  // as in migrate status
+  std::string pgmq;
+  std::int64_t version = 0;
+  std::int64_t wanted = 0;
+  std::int64_t functions = 0;  // that were compared
+  std::vector<MigrateProblemView> problems;
 };
 
 // --- pgflow db url, pgflow version, pgflow config check

@@ -1,15 +1,12 @@
-// Installs the embedded SQL. The marker table pgflow.schema_migrations is made here, not by a
-// migration.
+// Looks at the schema, judges it, and executes the scripts of migration_script in one transaction.
 #include "store/migrator.hpp"
 
-#include <algorithm>
 #include <charconv>
 #include <map>
 #include <memory>
 
-#include "base/bug.hpp"
-#include "log/log.hpp"
 #include "sql/bundle.hpp"
+#include "store/migration_script.hpp"
 
 namespace pgflow::store {
 namespace {
@@ -29,44 +26,19 @@ constexpr pg::Query kLook{
     "null,"
     "  (select coalesce(string_agg(needed, ', ' order by needed), '') from unnest(array["
     "    'pgmq.create(text)', 'pgmq.drop_queue(text)', 'pgmq.list_queues()', "
+    "'pgmq.validate_queue_name(text)', "
     "'pgmq.format_table_name(text,text)',"
     "    'pgmq.send_batch(text,jsonb[],integer)', 'pgmq.read(text,integer,integer,jsonb)',"
     "    'pgmq.set_vt(text,bigint,integer)', 'pgmq.archive(text,bigint)', "
     "'pgmq.archive(text,bigint[])',"
-    "    'pgmq.delete(text,bigint[])']) needed where to_regprocedure(needed) is null)",
+    "    'pgmq.delete(text,bigint[])']) needed where to_regprocedure(needed) is null),"
+    "  exists (select from pg_catalog.pg_attribute a"
+    "    where a.attrelid = to_regclass('pgmq.message_record') and a.attname = 'headers')",
 };
 constexpr pg::Query kApplied{
     "list_migrations",
     "select version, name, checksum from pgflow.schema_migrations order by version",
 };
-
-constexpr char kBegin[] =
-    "begin;"
-    "set local lock_timeout = '10s';"
-    "set local statement_timeout = 0;"
-    "set local idle_in_transaction_session_timeout = 0;"
-    "set local client_min_messages = warning;"
-    "set local check_function_bodies = off;"
-    "select pg_advisory_xact_lock(hashtextextended('pgflow.schema', 0));";
-
-constexpr char kMarkerTable[] =
-    "create table pgflow.schema_migrations ("
-    "  version int primary key, name text not null, checksum text not null,"
-    "  applied_at timestamptz not null default now());";
-
-int number_of(std::string_view migration) {
-  int number = 0;
-  std::from_chars(migration.data(), migration.data() + migration.size(), number);
-  if (number == 0) PGFLOW_BUG("a migration's name starts with its number");
-  return number;
-}
-
-int wanted_version() {
-  int newest = 0;
-  for (const sql::SqlFile& file : sql::migrations())
-    newest = std::max(newest, number_of(file.name));
-  return newest;
-}
 
 // "1.5.1" against major.minor.
 bool at_least(std::string_view version, int major, int minor) {
@@ -88,15 +60,19 @@ Look look_in(const pg::Rows& rows) {
   const pg::Row row = rows[0];
   Look look{.has_schema = row[0].boolean(), .has_marker = row[1].boolean(), .status = {}};
   SchemaStatus& status = look.status;
-  status.wanted = wanted_version();
+  status.wanted = newest_version();
   const std::string installed = row[2].text(), offered = row[3].text(), missing = row[6].text();
   const bool has_pgmq_schema = row[4].boolean(), is_ours = row[5].boolean();
+  const bool has_headers = row[7].boolean();
   if (!installed.empty() && !at_least(installed, kPgmqMajor, kPgmqMinor)) {
     status.pgmq = PgmqState::unusable;
     status.detail = "The extension pgmq is version " + installed + "; 1.5 or later is needed.";
   } else if (has_pgmq_schema && !missing.empty()) {
     status.pgmq = PgmqState::unusable;
     status.detail = "The schema pgmq lacks " + missing + ".";
+  } else if (has_pgmq_schema && !has_headers) {
+    status.pgmq = PgmqState::unusable;
+    status.detail = "Its messages have no headers, as before 1.5.";
   } else if (!installed.empty()) {
     status.pgmq = PgmqState::extension;
   } else if (has_pgmq_schema) {
@@ -107,9 +83,10 @@ Look look_in(const pg::Rows& rows) {
   return look;
 }
 
-std::vector<std::string> all_migrations() {
+std::vector<std::string> migrations_after(int version) {
   std::vector<std::string> names;
-  for (const sql::SqlFile& file : sql::migrations()) names.emplace_back(file.name);
+  for (int missing = version + 1; missing <= newest_version(); ++missing)
+    names.emplace_back(migration_name(missing));
   return names;
 }
 
@@ -123,64 +100,42 @@ void judge(SchemaStatus& status, const pg::Rows& applied) {
     status.state = SchemaState::newer;
     return;
   }
+  int version = 0;
   for (const sql::SqlFile& file : sql::migrations()) {
-    const auto found = known.find(number_of(file.name));
-    if (found == known.end()) {
-      status.pending.emplace_back(file.name);
-    } else if (found->second.second != file.checksum) {
-      status.state = SchemaState::changed;
-      status.detail = "Migration " + found->second.first + " was applied with checksum " +
-                      found->second.second.substr(0, 12) + ", this program has " +
-                      std::string(file.name) + " with " + std::string(file.checksum.substr(0, 12)) +
-                      ".";
-      return;
-    }
+    if (++version > status.version) break;
+    const auto found = known.find(version);
+    if (found != known.end() && found->second.second == file.checksum) continue;
+    status.state = SchemaState::changed;
+    status.detail =
+        found == known.end()
+            ? "Migration " + std::string(file.name) + " is not recorded, a later one is."
+            : "Migration " + found->second.first + " was applied with checksum " +
+                  found->second.second.substr(0, 12) + ", this program has " +
+                  std::string(file.name) + " with " + std::string(file.checksum.substr(0, 12)) +
+                  ".";
+    return;
   }
+  status.pending = migrations_after(status.version);
   status.state = status.pending.empty() ? SchemaState::current : SchemaState::behind;
 }
 
 std::optional<Error> pgmq_problem(const SchemaStatus& status);
 
 // What keeps up() from beginning.
-std::optional<Error> obstacle(const SchemaStatus& status) {
+std::optional<Error> obstacle(const SchemaStatus& status, bool adopt) {
   switch (status.state) {
     case SchemaState::none:
       if (status.pgmq != PgmqState::unusable) return std::nullopt;
       return pgmq_problem(status);
+    case SchemaState::foreign:
+      if (adopt) return pgmq_problem(status);
+      return schema_problem(status);
     case SchemaState::behind:
     case SchemaState::current:
       return pgmq_problem(status);
     default:
       return schema_problem(status);
   }
-}
-
-void add_migration(std::string& script, const sql::SqlFile& file, bool first_of_all) {
-  script += file.text;
-  script += '\n';
-  // The first migration makes the schema in which the marker table lives.
-  if (first_of_all) script += kMarkerTable;
-  script += "insert into pgflow.schema_migrations (version, name, checksum) values (" +
-            std::to_string(number_of(file.name)) + ", '" + std::string(file.name) + "', '" +
-            std::string(file.checksum) + "');\n";
-}
-
-std::string install_script(const SchemaStatus& status) {
-  std::string script;
-  if (status.pgmq == PgmqState::offered) script += "create extension pgmq;\n";
-  if (status.pgmq == PgmqState::none) {
-    for (const sql::SqlFile& file : sql::pgmq()) (script += file.text) += '\n';
-  }
-  bool marker_missing = status.state == SchemaState::none;
-  for (const sql::SqlFile& file : sql::migrations()) {
-    const bool pending =
-        std::find(status.pending.begin(), status.pending.end(), file.name) != status.pending.end();
-    if (!pending) continue;
-    add_migration(script, file, marker_missing);
-    marker_missing = false;
-  }
-  for (const sql::SqlFile& file : sql::functions()) (script += file.text) += '\n';
-  return script;
 }
 
 Error explained(Error error) {
@@ -197,84 +152,101 @@ Error explained(Error error) {
   return error;
 }
 
-// up() in steps, each called by the answer to the one before.
-class Up : public std::enable_shared_from_this<Up> {
+// One transaction under the migrators' lock, in steps; a step that fails rolls back and ends it.
+class Transaction : public std::enable_shared_from_this<Transaction> {
  public:
-  Up(pg::Connection& connection, Answer<UpReport> answer)
-      : connection_(connection), answer_(std::move(answer)) {}
+  using OnFailure = std::function<void(Error)>;
 
-  void begin() {
-    connection_.script(
-        "begin_migration",
-        kBegin,
-        minutes(1),
-        [self = shared_from_this()](Result<pg::Rows> begun) {
-          if (!begun) return self->roll_back(std::move(begun).error());
-          self->look();
-        }
-    );
-  }
+  Transaction(pg::Connection& connection, OnFailure failed)
+      : connection_(connection), failed_(std::move(failed)) {}
 
- private:
-  // Under the lock: what another migrator did is seen.
-  void look() {
-    Migrator(connection_).status([self = shared_from_this()](Result<SchemaStatus> found) {
-      if (!found) return self->roll_back(std::move(found).error());
-      if (auto problem = obstacle(*found)) return self->roll_back(std::move(*problem));
-      self->status_ = std::move(*found);
-      self->install();
+  // Gives the status as it is under the lock: what another migrator did is seen.
+  void begin(std::function<void(SchemaStatus)> then) {
+    run("begin_migration", begin_script(), [self = shared_from_this(), then](const pg::Rows&) {
+      Migrator(self->connection_).status([self, then](Result<SchemaStatus> found) {
+        if (!found) return self->give_up(std::move(found).error());
+        then(std::move(*found));
+      });
     });
   }
 
-  void install() {
+  void run(std::string_view name, std::string script, std::function<void(pg::Rows)> then) {
     connection_.script(
-        "install_schema",
-        install_script(status_),
+        name,
+        std::move(script),
         kLongest,
-        [self = shared_from_this()](Result<pg::Rows> installed) {
-          if (!installed) return self->roll_back(std::move(installed).error());
-          self->commit();
+        [self = shared_from_this(), then = std::move(then)](Result<pg::Rows> done) {
+          if (!done) return self->give_up(std::move(done).error());
+          then(std::move(*done));
         }
     );
   }
 
-  void commit() {
+  void commit(std::function<void()> then) {
     connection_.script(
         "commit_migration",
         "commit",
         kLongest,
-        [self = shared_from_this()](Result<pg::Rows> committed) {
-          if (!committed) return self->answer_(fail(explained(std::move(committed).error())));
-          self->answer_(self->report());
+        [self = shared_from_this(), then = std::move(then)](Result<pg::Rows> committed) {
+          if (!committed) return self->failed_(explained(std::move(committed).error()));
+          then();
         }
     );
   }
 
-  void roll_back(Error why) {
+  void roll_back(std::function<void()> then) {
     // A lost connection has rolled back already, and refuses.
     connection_.script(
         "roll_back_migration",
         "rollback",
         minutes(1),
-        [self = shared_from_this(), why = explained(std::move(why))](const Result<pg::Rows>&) {
-          self->answer_(fail(why));
-        }
+        [self = shared_from_this(), then = std::move(then)](const Result<pg::Rows>&) { then(); }
     );
   }
 
-  UpReport report() const {
-    PgmqState pgmq = status_.pgmq;
-    if (pgmq == PgmqState::offered) pgmq = PgmqState::extension;
-    if (pgmq == PgmqState::none) pgmq = PgmqState::fallback;
-    return {
-        .from = status_.version, .to = status_.wanted, .applied = status_.pending, .pgmq = pgmq
-    };
+  void give_up(Error why) {
+    roll_back([self = shared_from_this(), why = explained(std::move(why))] { self->failed_(why); });
   }
 
+ private:
   pg::Connection& connection_;
-  Answer<UpReport> answer_;
-  SchemaStatus status_;
+  OnFailure failed_;
 };
+
+// Every function of ours as a fingerprint: its text, its attributes and who may call it.
+std::string functions_query() {
+  return "select p.oid::regprocedure::text,"
+         "    md5(pg_get_functiondef(p.oid) || coalesce(p.proacl::text, ''))"
+         "  from pg_catalog.pg_proc p"
+         "  where p.pronamespace = 'pgflow'::regnamespace and p.proname = any ('" +
+         function_names() +
+         "')"
+         "    or p.pronamespace = 'pgmq'::regnamespace"
+         "      and to_regprocedure('pgmq._fallback_version()') is not null";
+}
+
+using Functions = std::map<std::string, std::string>;
+
+Functions functions_in(const pg::Rows& rows) {
+  Functions functions;
+  for (const pg::Row row : rows) functions.emplace(row[0].text(), row[1].text());
+  return functions;
+}
+
+// What an installation would change.
+void compare(ValidateReport& report, const Functions& found, const Functions& shipped) {
+  report.functions = shipped.size();
+  for (const auto& [signature, fingerprint] : shipped) {
+    const auto at = found.find(signature);
+    if (at != found.end() && at->second == fingerprint) continue;
+    report.problems.push_back({
+        .kind = at == found.end() ? "function_missing" : "function_changed",
+        .message = "Function " + signature +
+                   (at == found.end() ? " is missing." : " is not as this program ships it."),
+        .hint = "`pgflow migrate up` puts the functions of this program back.",
+    });
+  }
+}
 
 std::string versions(const SchemaStatus& status) {
   return "The database has version " + std::to_string(status.version) +
@@ -288,8 +260,8 @@ std::optional<Error> pgmq_problem(const SchemaStatus& status) {
         .message = "The database's schema pgmq cannot be used.",
         .detail = status.detail,
         .hint =
-            "Update the extension (alter extension pgmq update), or move a half-installed schema "
-            "pgmq away.",
+            "Update the extension (alter extension pgmq update), complete the installation, or "
+            "move a half-installed schema pgmq away (alter schema pgmq rename to pgmq_before).",
     };
   }
   if (status.pgmq == PgmqState::none || status.pgmq == PgmqState::offered) {
@@ -369,7 +341,9 @@ std::optional<Error> schema_problem(const SchemaStatus& status) {
           .kind = "schema_foreign",
           .message = "The database has a schema pgflow that this program did not install.",
           .detail = "It has no table pgflow.schema_migrations.",
-          .hint = "Use another database, or move that schema away.",
+          .hint =
+              "If upstream pgflow 0.16 or 0.17 installed it, stop its workers and run `pgflow "
+              "migrate up --adopt`. Otherwise use another database, or move that schema away.",
       };
     case SchemaState::changed:
       return Error{
@@ -395,7 +369,7 @@ void Migrator::status(Answer<SchemaStatus> answer) {
         Look look = look_in(*rows);
         if (!look.has_marker) {
           look.status.state = look.has_schema ? SchemaState::foreign : SchemaState::none;
-          if (!look.has_schema) look.status.pending = all_migrations();
+          if (!look.has_schema) look.status.pending = migrations_after(0);
           return answer(std::move(look.status));
         }
         connection.query(
@@ -411,8 +385,89 @@ void Migrator::status(Answer<SchemaStatus> answer) {
   );
 }
 
-void Migrator::up(Answer<UpReport> answer) {
-  std::make_shared<Up>(connection_, std::move(answer))->begin();
+void Migrator::up(UpOptions options, Answer<UpReport> answer) {
+  auto work = std::make_shared<Transaction>(connection_, [answer](Error why) {
+    answer(fail(std::move(why)));
+  });
+  work->begin([work, answer, options](const SchemaStatus& status) {
+    if (auto problem = obstacle(status, options.adopt)) return work->give_up(std::move(*problem));
+    const bool adopted = status.state == SchemaState::foreign;
+    UpReport report{
+        .from = status.version,
+        .to = status.wanted,
+        .applied = adopted ? migrations_after(0) : status.pending,
+        .adopted = adopted,
+        .pgmq = status.pgmq,
+    };
+    if (report.pgmq == PgmqState::offered) report.pgmq = PgmqState::extension;
+    if (report.pgmq == PgmqState::none) report.pgmq = PgmqState::fallback;
+    work->run(
+        "install_schema",
+        adopted ? adoption_script() : up_script(status.version, status.wanted),
+        [work, answer, report](const pg::Rows&) {
+          work->commit([answer, report] { answer(report); });
+        }
+    );
+  });
+}
+
+void Migrator::down(std::optional<int> to, Answer<DownReport> answer) {
+  auto work = std::make_shared<Transaction>(connection_, [answer](Error why) {
+    answer(fail(std::move(why)));
+  });
+  work->begin([work, answer, to](const SchemaStatus& status) {
+    if (status.state != SchemaState::current && status.state != SchemaState::behind) {
+      return work->give_up(*schema_problem(status));
+    }
+    const int target = to.value_or(status.version - 1);
+    if (target < 1 || target > status.version) {
+      return work->give_up({
+          .kind = "no_way_back",
+          .message = "There is no way back from version " + std::to_string(status.version) +
+                     " to version " + std::to_string(target) + ".",
+          .detail = target < 1 ? "The first migration makes the tables; only dropping the schema "
+                                 "undoes it."
+                               : "That is not an earlier version.",
+          .hint = target < 1 ? "To remove pgflow with all its data: drop schema pgflow cascade"
+                             : "`pgflow migrate up` goes forward.",
+      });
+    }
+    DownReport report{.from = status.version, .to = target, .undone = {}};
+    for (int version = status.version; version > target; --version)
+      report.undone.emplace_back(migration_name(version));
+    if (report.undone.empty()) return work->roll_back([answer, report] { answer(report); });
+    work->run("undo_migrations", down_script(status.version, target), [=](const pg::Rows&) {
+      work->commit([answer, report] { answer(report); });
+    });
+  });
+}
+
+void Migrator::validate(Answer<ValidateReport> answer) {
+  auto report = std::make_shared<ValidateReport>();
+  // What keeps the rehearsal from its end is what would keep up() from it.
+  auto work = std::make_shared<Transaction>(connection_, [answer, report](Error why) {
+    if (why.kind == pg::kConnectionLost) return answer(fail(std::move(why)));
+    report->problems.push_back(std::move(why));
+    answer(*report);
+  });
+  work->begin([work, answer, report](const SchemaStatus& status) {
+    report->status = status;
+    if (auto problem = schema_problem(status)) report->problems.push_back(std::move(*problem));
+    if (obstacle(status, false) || status.state == SchemaState::none) {
+      return work->roll_back([answer, report] { answer(*report); });
+    }
+    work->run("list_functions", functions_query(), [=](const pg::Rows& rows) {
+      auto found = std::make_shared<Functions>(functions_in(rows));
+      const int version = report->status.version;
+      work->run("rehearse", up_script(version, report->status.wanted), [=](const pg::Rows&) {
+        work->run("list_functions", functions_query(), [=](const pg::Rows& after) {
+          if (report->status.state == SchemaState::current)
+            compare(*report, *found, functions_in(after));
+          work->roll_back([answer, report] { answer(*report); });
+        });
+      });
+    });
+  });
 }
 
 }  // namespace pgflow::store

@@ -1,6 +1,7 @@
-// The schema in the database against the schema in this program: look, judge, bring up.
+// The schema in the database against the schema in this program: look, judge, bring up, take back.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
@@ -43,23 +44,47 @@ struct SchemaStatus {
 // pgmq_unusable.
 std::optional<Error> schema_problem(const SchemaStatus& status);
 
+struct UpOptions {
+  bool adopt = false;  // take upstream's schema over when there is one
+};
+
 struct UpReport {
   int from = 0;
   int to = 0;
   std::vector<std::string> applied;  // names of migrations
+  bool adopted = false;
   PgmqState pgmq = PgmqState::none;  // as it is now
 };
 
-// One at a time on a connection that nobody else uses meanwhile: up() holds a transaction open.
+struct DownReport {
+  int from = 0;
+  int to = 0;
+  std::vector<std::string> undone;  // names of migrations, the newest first
+};
+
+struct ValidateReport {
+  SchemaStatus status;
+  std::size_t functions = 0;  // that were compared; 0 unless the schema is current
+  std::vector<Error> problems;
+};
+
+// One at a time on a connection that nobody else uses meanwhile: all but status() hold a
+// transaction open. Two migrators at once wait for each other. Nothing is changed when one fails.
 class Migrator {
  public:
   explicit Migrator(pg::Connection& connection) : connection_(connection) {}
 
   void status(Answer<SchemaStatus> answer);
 
-  // One transaction: pgmq if there is none, the missing migrations, then all functions. Two at once
-  // wait for each other. Nothing is changed when it fails.
-  void up(Answer<UpReport> answer);
+  // One transaction: pgmq if there is none, the missing migrations, then all functions.
+  void up(UpOptions options, Answer<UpReport> answer);
+  void up(Answer<UpReport> answer) { up({}, std::move(answer)); }
+
+  // One migration back, or to this version. Kinds: no_way_back, workers_alive, data_would_be_lost.
+  void down(std::optional<int> to, Answer<DownReport> answer);
+
+  // Rehearses up() and rolls back: what stands in its way, and which functions it would change.
+  void validate(Answer<ValidateReport> answer);
 
  private:
   pg::Connection& connection_;

@@ -1,5 +1,5 @@
--- 0001_baseline: the queue-identity foundation. Every step carries its route, every task a snapshot of it, and a message
--- is known by the pair (queue_name, message_id).
+-- 0001_baseline: the tables as pgflow 0.16 has them. A flow has one queue, lower(flow_slug), and a task knows its message
+-- by the id alone.
 --
 -- The hot tables (runs, step_states, step_tasks) keep few indexes on purpose: an update that touches no indexed column
 -- stays on its page, and a row's life is many updates. They have no foreign keys among each other either: a probe for
@@ -26,13 +26,9 @@ create table pgflow.flows (
   constraint opt_timeout_is_positive check (opt_timeout > 0)
 );
 
--- Two spellings of one slug would share one default queue.
-create unique index idx_flows_normalized_slug on pgflow.flows (lower(flow_slug collate "C"));
-
 create table pgflow.steps (
   flow_slug text not null,
   step_slug text not null,
-  queue_name text not null,
   step_type text not null default 'single',
   step_index int not null default 0,
   deps_count int not null default 0,
@@ -51,9 +47,6 @@ create table pgflow.steps (
   constraint steps_step_slug_check check (
     step_slug collate "C" ~ '^[a-zA-Z_][a-zA-Z0-9_]*$' and length(step_slug) <= 128 and step_slug <> 'run'
   ),
-  constraint queue_name_is_valid check (
-    queue_name <> '' and length(queue_name) <= 47 and queue_name = lower(queue_name collate "C")
-  ),
   constraint steps_step_type_check check (step_type in ('single', 'map')),
   constraint steps_deps_count_check check (deps_count >= 0),
   constraint opt_max_attempts_is_nonnegative check (opt_max_attempts >= 0),
@@ -65,9 +58,6 @@ create table pgflow.steps (
   constraint when_unmet_is_valid check (when_unmet in ('fail', 'skip', 'skip-cascade')),
   constraint when_exhausted_is_valid check (when_exhausted in ('fail', 'skip', 'skip-cascade'))
 );
-
--- Preflight asks who else routes to a name; coverage joins workers on it.
-create index idx_steps_queue_name on pgflow.steps (queue_name);
 
 create table pgflow.deps (
   flow_slug text not null,
@@ -169,7 +159,6 @@ create table pgflow.step_tasks (
   run_id uuid not null,
   step_slug text not null,
   task_index int not null default 0,
-  queue_name text not null,
   message_id bigint,
   status text not null default 'queued',
   attempts_count int not null default 0,
@@ -184,9 +173,6 @@ create table pgflow.step_tasks (
   last_requeued_at timestamptz,
   permanently_stalled_at timestamptz,
   constraint step_tasks_pkey primary key (run_id, step_slug, task_index),
-  constraint queue_name_is_valid check (
-    queue_name <> '' and length(queue_name) <= 47 and queue_name = lower(queue_name collate "C")
-  ),
   constraint valid_status check (status in ('queued', 'started', 'completed', 'failed', 'skipped', 'cancelled')),
   constraint attempts_count_nonnegative check (attempts_count >= 0),
   constraint output_valid_only_for_completed check (output is null or status in ('completed', 'failed')),
@@ -198,9 +184,7 @@ create table pgflow.step_tasks (
   )
 ) with (fillfactor = 80);
 
--- Message ids repeat across queues.
-create unique index idx_step_tasks_queue_message on pgflow.step_tasks (queue_name, message_id)
-  where message_id is not null;
+create index idx_step_tasks_message_id on pgflow.step_tasks (message_id) where message_id is not null;
 
 -- The tasks in hand, and nothing else: recovery, the release of a dead worker and the drain check read it. It is the one
 -- index that names a status; it holds as many rows as handlers are running.

@@ -215,3 +215,6 @@ begin
   return v_count;
 end;
 $$;
+
+-- Nothing for PUBLIC: queues are used through pgflow, or by those whom the owner grants them to.
+revoke execute on all functions in schema pgmq from public;

@@ -107,8 +107,16 @@ struct RunListArguments {
 };
 Outcome<Exit> run_list(const Common& common, const RunListArguments& arguments);
 
-Outcome<Exit> migrate_up(const Common& common);
+struct MigrateArguments {
+  bool adopt = false;       // up
+  std::optional<int> from;  // sql
+  std::optional<int> to;    // down, sql
+};
+Outcome<Exit> migrate_up(const Common& common, const MigrateArguments& arguments);
+Outcome<Exit> migrate_down(const Common& common, const MigrateArguments& arguments);
 Outcome<Exit> migrate_status(const Common& common);
+Outcome<Exit> migrate_sql(const MigrateArguments& arguments);
+Outcome<Exit> migrate_validate(const Common& common);
 
 Outcome<Exit> sql(const std::string& name);
 

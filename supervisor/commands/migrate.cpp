@@ -1,9 +1,10 @@
-// `pgflow migrate up` and `pgflow migrate status`: the schema in the database against the one in
-// this program.
+// `pgflow migrate up|down|status|sql|validate`: the schema in the database against the one in this
+// program.
 #include <fmt/format.h>
 
 #include "json/writer.hpp"
 #include "sql/bundle.hpp"
+#include "store/migration_script.hpp"
 #include "store/migrator.hpp"
 #include "supervisor/commands/command.hpp"
 #include "supervisor/commands/report.hpp"
@@ -53,18 +54,25 @@ Outcome<MigrationsView> look(Database& database) {
   return view;
 }
 
+// The lines of a detail below the first, moved in like the first.
+std::string indented(const std::string& lines) {
+  std::string text;
+  for (const char c : lines) (text += c) += c == '\n' ? "  " : "";
+  return text;
+}
+
 }  // namespace
 
-Outcome<Exit> migrate_up(const Common& common) {
+Outcome<Exit> migrate_up(const Common& common, const MigrateArguments& arguments) {
   Outcome<std::unique_ptr<Database>> database = Database::open(common);
   if (!database) return tl::unexpected(database.error());
   auto report = (*database)->await<store::UpReport>([&](auto done) {
-    store::Migrator((*database)->connection()).up(std::move(done));
+    store::Migrator((*database)->connection()).up({.adopt = arguments.adopt}, std::move(done));
   });
   if (!report) return tl::unexpected(report.error());
   if (common.output == Output::json) {
     const MigrateUpView view{
-        report->from, report->to, report->applied, std::string(name(report->pgmq))
+        report->from, report->to, report->applied, report->adopted, std::string(name(report->pgmq))
     };
     print(to_json(view));
     return Exit::ok;
@@ -75,11 +83,94 @@ Outcome<Exit> migrate_up(const Common& common) {
   print(fmt::format(
       "schema pgflow  version {}  {}",
       report->to,
-      report->applied.empty()
+      report->adopted ? "adopted"
+      : report->applied.empty()
           ? "up to date"
           : fmt::format("{} applied", counted(std::ssize(report->applied), "migration"))
   ));
   return Exit::ok;
+}
+
+Outcome<Exit> migrate_down(const Common& common, const MigrateArguments& arguments) {
+  Outcome<std::unique_ptr<Database>> database = Database::open(common);
+  if (!database) return tl::unexpected(database.error());
+  auto report = (*database)->await<store::DownReport>([&](auto done) {
+    store::Migrator((*database)->connection()).down(arguments.to, std::move(done));
+  });
+  if (!report) return tl::unexpected(report.error());
+  if (common.output == Output::json) {
+    print(to_json(MigrateDownView{report->from, report->to, report->undone}));
+    return Exit::ok;
+  }
+  for (const std::string& migration : report->undone) {
+    print(fmt::format("{} {} undone", common.out.green("✓"), migration));
+  }
+  print(fmt::format("schema pgflow  version {}", report->to));
+  if (!report->undone.empty()) {
+    print_hint(
+        common, "Its functions are gone; the older program's `pgflow migrate up` brings its own."
+    );
+  }
+  return Exit::ok;
+}
+
+Outcome<Exit> migrate_sql(const MigrateArguments& arguments) {
+  const int newest = store::newest_version();
+  const int from = arguments.from.value_or(0), to = arguments.to.value_or(newest);
+  const bool is_down = to < from;
+  for (const int version : {from, to}) {
+    if (version >= (is_down || version == to ? 1 : 0) && version <= newest) continue;
+    return refuse(
+        Exit::usage,
+        fmt::format("there is no way from version {} to version {}", from, to),
+        fmt::format("this program knows the versions 1 to {}; 0 is an empty database", newest),
+        "`pgflow migrate status` shows the database's version."
+    );
+  }
+  print(store::standalone_script(from, to));
+  return Exit::ok;
+}
+
+Outcome<Exit> migrate_validate(const Common& common) {
+  Outcome<std::unique_ptr<Database>> database = Database::open(common);
+  if (!database) return tl::unexpected(database.error());
+  auto report = (*database)->await<store::ValidateReport>([&](auto done) {
+    store::Migrator((*database)->connection()).validate(std::move(done));
+  });
+  if (!report) return tl::unexpected(report.error());
+  MigrateValidateView view{
+      .valid = report->problems.empty(),
+      .state = std::string(name(report->status.state)),
+      .pgmq = std::string(name(report->status.pgmq)),
+      .version = report->status.version,
+      .wanted = report->status.wanted,
+      .functions = static_cast<std::int64_t>(report->functions),
+      .problems = {},
+  };
+  auto optional = [](const std::string& text) {
+    return text.empty() ? std::nullopt : std::optional(text);
+  };
+  for (const Error& problem : report->problems) {
+    view.problems.push_back(
+        {problem.kind, problem.message, optional(problem.detail), optional(problem.hint)}
+    );
+  }
+  if (common.output == Output::json) {
+    print(to_json(view));
+  } else if (view.valid) {
+    print(fmt::format(
+        "schema pgflow  version {}  valid, {} as shipped",
+        view.version,
+        counted(view.functions, "function")
+    ));
+  } else {
+    for (const Error& problem : report->problems) {
+      print(fmt::format("{} {}", common.out.red("✗"), problem.message));
+      if (!problem.detail.empty()) print("  " + indented(problem.detail));
+    }
+    if (!report->problems.back().hint.empty()) print_hint(common, report->problems.back().hint);
+  }
+  return view.valid ? Exit::ok : Exit::negative;
 }
 
 Outcome<Exit> migrate_status(const Common& common) {

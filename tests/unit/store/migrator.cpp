@@ -196,6 +196,17 @@ TEST_CASE("half a schema pgmq is refused by naming what it lacks", "[store][migr
   CHECK(s.database.value("select to_regnamespace('pgflow') is null") == "t");
 }
 
+TEST_CASE("a schema pgmq of before 1.5 is refused", "[store][migrator]") {
+  Session s("template1");
+  for (const sql::SqlFile& file : sql::pgmq()) s.database.rows(std::string(file.text));
+  s.database.rows("alter type pgmq.message_record drop attribute headers");
+  const auto report = bring_up(s);
+  REQUIRE_FALSE(report);
+  CHECK(report.error().kind == "pgmq_unusable");
+  CHECK(report.error().detail.find("headers") != std::string::npos);
+  CHECK(s.database.value("select to_regnamespace('pgflow') is null") == "t");
+}
+
 TEST_CASE(
     "queues that vanished under an installed schema are not replaced by empty ones",
     "[store][migrator]"
