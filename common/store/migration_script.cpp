@@ -190,6 +190,7 @@ std::string adoption_script() {
 
 std::string down_script(int from, int to) {
   std::string script = kNoLiveWorkers;
+  add_drop_functions(script);  // some have tables in their signatures
   for (int version = from; version > to; --version) {
     for (const sql::SqlFile& file : sql::downs()) {
       if (number_of(file.name) == version) add(script, file);
@@ -197,7 +198,6 @@ std::string down_script(int from, int to) {
     script +=
         "delete from pgflow.schema_migrations where version = " + std::to_string(version) + ";\n";
   }
-  add_drop_functions(script);
   return script;
 }
 

@@ -26,6 +26,10 @@ ask "$database" "delete from pgflow.workers where worker_id = '00000000-0000-400
 ask "$database" "update pgflow.step_tasks set crash_count = 1 where step_slug = 'eachLine' and task_index = 0"
 refused 'not while crashes are counted' 'task eachLine[0] of run 00000000-0000-4000-8000-000000000001: 1 crash(es)'
 ask "$database" "update pgflow.step_tasks set crash_count = 0"
+fence=00000000-0000-4000-8000-0000000000fe
+ask "$database" "select pgflow.fence_functions('$fence', 'secret', array['other'], 'me', 'deployment')" >/dev/null
+refused 'not while a fence stands' "fence $fence of me around other"
+ask "$database" "select pgflow.unfence_functions('$fence', 'secret'); delete from pgflow.worker_functions where function_name = 'other'" >/dev/null
 ask "$database" "select pgflow.ensure_flow_compiled('stepped', '{\"steps\": [{\"slug\": \"a\"}]}', 'step')" >/dev/null
 refused 'not with flows in step mode, all or nothing' 'flow "stepped" is in step mode' --to 1
 ask "$database" "select pgflow.delete_flow_and_data('stepped')" >/dev/null
