@@ -228,7 +228,7 @@ class Driver {
   std::optional<Json> some_output(const TaskKey& key) {
     const FlowDefinition& flow = model_.flow_of(model_.runs.at(key.run));
     for (const std::size_t child : flow.children(key.step)) {
-      if (flow.steps[child].is_map && !one_in(8)) return array();
+      if (flow.steps[child].is_map && !one_in(4)) return array();
     }
     if (one_in(6)) return std::nullopt;
     return small_json();
@@ -481,7 +481,11 @@ class Driver {
     const auto started = started_tasks();
     if (started.empty()) return std::nullopt;
     std::set<TaskKey> keys;
-    for (int n = between(1, 4); n > 0; --n) keys.insert(any(started));
+    const bool all = one_in(2);
+    for (const TaskKey& key : started) {
+      if (all || one_in(3)) keys.insert(key);
+    }
+    if (keys.empty()) return std::nullopt;
     std::vector<std::string> rows;
     for (const TaskKey& key : keys) rows.push_back("(" + row_of(key) + ")");
     return Operation{
@@ -612,6 +616,63 @@ class Driver {
     return ended;
   }
 
+  // An operator takes up some tasks that have stalled for good, and asks for others as well.
+  std::optional<Operation> requeue_by_hand() {
+    auto keys = tasks([](const Run&, const Task& task) { return task.stalled; });
+    while (keys.size() > 3) keys.pop_back();
+    if (const auto other = some_task(); other && !std::count(keys.begin(), keys.end(), *other))
+      keys.push_back(*other);
+    if (keys.empty()) return std::nullopt;
+    std::vector<std::string> texts;
+    for (const TaskKey& key : keys) {
+      texts.push_back(
+          R"({"run_id": ")" + key.run + R"(", "step_slug": ")" + step_slug(key) +
+          R"(", "task_index": )" + std::to_string(key.index) + "}"
+      );
+    }
+    const auto taken = std::make_shared<std::vector<TaskKey>>();
+    return Operation{
+        "select outcome from pgflow.requeue_tasks('[" + list(texts) + "]')",
+        [=](const Lifecycle& model, const Answer& answer, const auto&) {
+          refuse(answer, "");
+          taken->clear();
+          for (std::size_t i = 0; i < keys.size(); ++i) {
+            const Task* task = model.find(keys[i]);
+            const std::string expected = !task                                         ? "unknown"
+                                         : !task->is_open() || !model.is_live(keys[i]) ? "late"
+                                         : task->stalled                               ? "applied"
+                                                                                       : "already";
+            if (answer.rows.at(i).at(0) != expected)
+              throw Mismatch("requeued by hand: not " + expected);
+            if (expected == "applied") taken->push_back(keys[i]);
+          }
+        },
+        [=](Lifecycle& model) {
+          for (const TaskKey& key : *taken) model.requeue_by_hand(key);
+        }
+    };
+  }
+
+  std::optional<Operation> cancel() {
+    if (model_.runs.empty()) return std::nullopt;
+    const std::string id =
+        std::next(model_.runs.begin(), static_cast<long>(below(model_.runs.size())))->first;
+    return Operation{
+        "select status from pgflow.cancel_run(" + quoted(id) + ", 'enough')",
+        [=](const Lifecycle& model, const Answer& answer, const auto&) {
+          refuse(answer, "");
+          const auto run = model.runs.find(id);
+          const Rows expected = run == model.runs.end()             ? Rows{}
+                                : run->second.status == "completed" ? Rows{{"completed"}}
+                                                                    : Rows{{"failed"}};
+          if (answer.rows != expected) throw Mismatch("cancel_run returned another row");
+        },
+        [=](Lifecycle& model) {
+          if (model.runs.contains(id)) model.cancel(id, "enough");
+        }
+    };
+  }
+
   Operation delete_flow() {
     const std::string slug = any_flow().slug;
     return {
@@ -633,29 +694,41 @@ class Driver {
         std::count_if(model_.runs.begin(), model_.runs.end(), [](const auto& entry) {
           return entry.second.status == "started";
         });
+    // In bad weather workers fall silent more often than they settle anything.
+    const bool fair = done_ / 50 % 3 != 2;
     while (true) {
-      const std::size_t dice = below(100);
+      std::size_t dice = below(100);
+      const auto falls = [&](std::size_t percent) {
+        if (dice < percent) return true;
+        dice -= percent;
+        return false;
+      };
       std::optional<Operation> chosen;
-      if (dice < 12 && active < 12)
-        chosen = start();
-      else if (dice < 27)
+      if (falls(12)) {
+        if (active < 12) chosen = start();
+      } else if (falls(fair ? 15 : 18)) {
         chosen = claim();
-      else if (dice < 42)
+      } else if (falls(fair ? 15 : 18)) {
         chosen = read_and_claim();
-      else if (dice < 64)
+      } else if (falls(fair ? 22 : 3)) {
         chosen = settle_one();
-      else if (dice < 84)
+      } else if (falls(fair ? 20 : 3)) {
         chosen = settle_many();
-      else if (dice < 89 && on_its_own)
-        chosen = silence();
-      else if (dice < 94)
+      } else if (falls(fair ? 4 : 20)) {
+        if (on_its_own) chosen = silence();
+      } else if (falls(fair ? 4 : 20)) {
         chosen = recover();
-      else if (dice < 96)
+      } else if (falls(2)) {
+        chosen = requeue_by_hand();
+      } else if (falls(1)) {
         chosen = release_tasks();
-      else if (dice < 98)
+      } else if (falls(1)) {
+        chosen = cancel();
+      } else if (falls(2)) {
         chosen = release_worker();
-      else if (model_.runs.size() > 12 || one_in(20))
+      } else if (model_.runs.size() > 12 || one_in(20)) {
         chosen = delete_flow();
+      }
       if (chosen) return *chosen;
     }
   }

@@ -411,6 +411,31 @@ void Lifecycle::release(const TaskKey& key) {
   released.visible = true;
 }
 
+void Lifecycle::requeue_by_hand(const TaskKey& key) {
+  Task& stalled = task(key);
+  stalled.status = "queued";
+  stalled.requeued = 0;
+  stalled.stalled = false;
+  stalled.silent = false;
+  stalled.worker.reset();
+  stalled.in_queue = true;
+  stalled.visible = true;
+  stalled.message = 0;
+}
+
+void Lifecycle::cancel(const std::string& id, const std::string& reason) {
+  Run& run = runs.at(id);
+  if (run.status != "started") return;
+  run.status = "failed";
+  events.push_back({id, "run:failed"});
+  for (StepState& step : run.steps) {
+    for (Task& task : step.tasks) {
+      if (task.is_open()) task.error = reason;
+    }
+    close(step, "cancelled");
+  }
+}
+
 void Lifecycle::remove_flow(const std::string& slug) {
   flows.erase(slug);
   std::erase_if(runs, [&](const auto& entry) { return entry.second.flow == slug; });

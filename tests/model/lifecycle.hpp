@@ -117,6 +117,9 @@ class Lifecycle {
 
   void requeue_stalled(const TaskKey& key);
   void release(const TaskKey& key);
+  // An operator's: a task that stalled for good gets another message, a run ends.
+  void requeue_by_hand(const TaskKey& key);
+  void cancel(const std::string& id, const std::string& reason);
   void remove_flow(const std::string& slug);
 
   // One line for each run, step and task, to be compared.

@@ -194,6 +194,37 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("complete against cancel_run: the first of them ends the task") {
+  Race race;
+  const std::string cancel = "pgflow.cancel_run('99999999-0000-4000-8000-000000000000')";
+  const std::string end = GENERATE("commit", "rollback");
+  const bool first_stands = end == "commit";
+  SECTION("complete comes first") {
+    race.one_after_the_other(race.complete("m", 0), cancel, end);
+    CHECK(race.task_status("m", 0) == (first_stands ? "completed 1" : "cancelled 1"));
+    CHECK(race.run_status() == "failed");
+  }
+  SECTION("the cancellation comes first") {
+    race.one_after_the_other(cancel, race.complete("m", 0), end);
+    CHECK(race.task_status("m", 0) == (first_stands ? "cancelled 1" : "completed 1"));
+    CHECK(race.run_status() == (first_stands ? "failed" : "started"));
+  }
+  CHECK(race.told("step:m:completed") == "0");
+}
+
+TEST_CASE("claim against cancel_run: a cancelled task is not claimed, a claimed one is cancelled") {
+  Race race;
+  const std::string cancel = "pgflow.cancel_run('99999999-0000-4000-8000-000000000000')";
+  SECTION("the cancellation comes first") {
+    CHECK(race.side_by_side(cancel, race.claim("m", 1)).empty());
+    CHECK(race.task_status("m", 1) == "cancelled 0");
+  }
+  SECTION("the claim comes first") {
+    race.one_after_the_other(race.claim("m", 1), cancel);
+    CHECK(race.task_status("m", 1) == "cancelled 1");
+  }
+}
+
 TEST_CASE("complete against complete: the last of a map ends it, once") {
   Race race;
   race.watch.rows("select " + race.claim("m", 1) + ", " + race.claim("m", 2));
