@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -35,15 +36,22 @@ std::vector<std::string> worker_arguments(const WorkerSpec& spec) {
 }
 
 std::vector<std::pair<std::string, std::string>> contract_variables(const WorkerSpec& spec) {
-  return {
+  std::vector<std::pair<std::string, std::string>> variables{
       {contract::kSupervisorFdVariable, std::to_string(contract::kSupervisorFd)},
       {contract::kSlotFdVariable, std::to_string(contract::kSlotFd)},
       {contract::kWorkerIdVariable, spec.worker_id.text()},
       {contract::kSlotVariable, spec.slot},
       {contract::kRevisionVariable, spec.revision},
       {contract::kProtocolVariable, std::to_string(contract::kProtocol)},
-      {contract::kDatabaseUrlVariable, spec.database_url},
   };
+  // Workers may log in as a role with fewer rights than the supervisor's.
+  const bool has_url_of_its_own = std::ranges::any_of(spec.flow.worker.env, [](const auto& entry) {
+    return entry.first == contract::kDatabaseUrlVariable;
+  });
+  if (!has_url_of_its_own) {
+    variables.emplace_back(contract::kDatabaseUrlVariable, spec.database_url);
+  }
+  return variables;
 }
 
 }  // namespace

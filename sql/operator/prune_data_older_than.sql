@@ -7,6 +7,19 @@
 -- and older rows of archives. Archives belong to the routes of existing flows: every step's queue, and the default queue
 -- of flows in flow mode only. Active runs and definitions stay.
 
+-- pgflow._prune_workers: all silent workers; returns how many.
+create or replace function pgflow._prune_workers(p_before timestamptz) returns int
+language plpgsql set search_path = ''
+as $$
+declare
+  v_count int;
+begin
+  delete from pgflow.workers w where w.last_heartbeat_at < p_before;
+  get diagnostics v_count = row_count;
+  return v_count;
+end;
+$$;
+
 -- pgflow._prune_runs: up to batch_size ended runs, oldest flow by flow; returns how many.
 create or replace function pgflow._prune_runs(p_before timestamptz, p_batch_size int) returns int
 language plpgsql set search_path = ''
@@ -86,7 +99,7 @@ declare
   v_before constant timestamptz := now() - retention_interval;
   v_everything constant int := 2147483647;
 begin
-  delete from pgflow.workers w where w.last_heartbeat_at < v_before;
+  perform pgflow._prune_workers(v_before);
   perform pgflow._prune_runs(v_before, v_everything);
   perform pgflow._prune_archive(queue, v_before, v_everything) from pgflow._pruned_queues() queue;
 end;
@@ -100,7 +113,7 @@ declare
   v_before constant timestamptz := pg_catalog.now() operator(pg_catalog.-) retention_interval;
   v_queue text;
 begin
-  delete from pgflow.workers w where w.last_heartbeat_at operator(pg_catalog.<) v_before;
+  perform pgflow._prune_workers(v_before);
   commit;
   while pgflow._prune_runs(v_before, batch_size) operator(pg_catalog.>) 0 loop
     commit;
@@ -112,3 +125,8 @@ begin
   end loop;
 end;
 $$;
+
+-- Nothing for PUBLIC, as everywhere.
+revoke execute on function pgflow._prune_workers(timestamptz), pgflow._prune_runs(timestamptz, int),
+  pgflow._prune_archive(text, timestamptz, int), pgflow._pruned_queues(), pgflow.prune_data_older_than(interval) from public;
+revoke execute on procedure pgflow.prune_data(interval, int) from public;

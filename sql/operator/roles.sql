@@ -15,7 +15,11 @@ declare
 begin
   foreach v_role in array array['pgflow_worker', 'pgflow_reader', 'pgflow_operator'] loop
     if not exists (select from pg_catalog.pg_roles r where r.rolname = v_role) then
-      execute format('create role %I nologin', v_role);
+      begin
+        execute format('create role %I nologin', v_role);
+      exception when duplicate_object or unique_violation then
+        null; -- made meanwhile, for another database of this server
+      end;
     end if;
   end loop;
   if not pg_has_role('pgflow_operator', 'pgflow_reader', 'usage') then
@@ -50,15 +54,13 @@ declare
     'start_flow_with_states: operator',
     'get_run_with_states:    reader operator',
     'cancel_run:             operator',
-    'requeue_task:           operator',
     'requeue_tasks:          operator',
-    'fail_stalled_task:      operator',
     'create_flow:            operator',
     'add_step:               operator',
     '_create_flow_from_shape: operator',
     'delete_flow_and_data:   operator',
     'fence_functions:        operator',
-    'restore_functions:      operator',
+    'unfence_functions:      operator',
     'deprecate_workers:      operator',
     'prune_data_older_than:  operator',
     '_prune_workers:         operator',
