@@ -10,26 +10,22 @@ language plpgsql
 set search_path = ''
 as $$
 declare
-  v_ready_run_ids uuid[];
-  v_ready_step_slugs text[];
-  v_cascades boolean;
-  v_finished uuid[];
+  v_released record;
+  v_cascaded record;
   v_done int := 0;
 begin
-  select released.ready_run_ids, released.ready_step_slugs, released.cascades, released.finished_run_ids
-    into v_ready_run_ids, v_ready_step_slugs, v_cascades, v_finished
-    from pgflow._release_dependents(run_ids, step_slugs) released;
-
-  if v_cascades then
-    select cascaded.ready_run_ids, cascaded.ready_step_slugs, v_finished || cascaded.finished_run_ids
-      into v_ready_run_ids, v_ready_step_slugs, v_finished
-      from pgflow._cascade_steps(v_ready_run_ids, v_ready_step_slugs) cascaded;
+  v_released := pgflow._release_dependents(run_ids, step_slugs);
+  if v_released.cascades then
+    v_cascaded := pgflow._cascade_steps(v_released.ready_run_ids, v_released.ready_step_slugs);
+    v_done := pgflow._start_ready_steps(v_cascaded.ready_run_ids, v_cascaded.ready_step_slugs);
+    if v_cascaded.finished_run_ids is not null then
+      v_done := pgflow._complete_runs(v_cascaded.finished_run_ids);
+    end if;
+  elsif v_released.ready_run_ids is not null then
+    v_done := pgflow._start_ready_steps(v_released.ready_run_ids, v_released.ready_step_slugs);
   end if;
-  if v_ready_run_ids is not null then
-    v_done := pgflow._start_ready_steps(v_ready_run_ids, v_ready_step_slugs);
-  end if;
-  if v_finished is not null then
-    v_done := pgflow._complete_runs(v_finished);
+  if v_released.finished_run_ids is not null then
+    v_done := pgflow._complete_runs(v_released.finished_run_ids);
   end if;
   return v_done;
 end;

@@ -23,8 +23,9 @@ declare
   v_step_slugs text[] := step_slugs;
   v_judged_run_ids uuid[];
   v_judged_step_slugs text[];
+  v_judged record;
+  v_taskless record;
   v_ended uuid[];
-  v_all_ended uuid[];
 begin
   while v_run_ids is not null loop
     v_judged_run_ids := null;
@@ -32,20 +33,20 @@ begin
     while v_run_ids is not null loop
       v_judged_run_ids := v_judged_run_ids || v_run_ids;
       v_judged_step_slugs := v_judged_step_slugs || v_step_slugs;
-      select judged.ended_run_ids, judged.ready_run_ids, judged.ready_step_slugs
-        into v_ended, v_run_ids, v_step_slugs
-        from pgflow._judge_conditions(v_run_ids, v_step_slugs) judged;
-      v_all_ended := v_all_ended || v_ended;
+      v_judged := pgflow._judge_conditions(v_run_ids, v_step_slugs);
+      v_ended := v_ended || v_judged.ended_run_ids;
+      v_run_ids := v_judged.ready_run_ids;
+      v_step_slugs := v_judged.ready_step_slugs;
     end loop;
     ready_run_ids := ready_run_ids || v_judged_run_ids;
     ready_step_slugs := ready_step_slugs || v_judged_step_slugs;
 
-    select taskless.ended_run_ids, taskless.ready_run_ids, taskless.ready_step_slugs
-      into v_ended, v_run_ids, v_step_slugs
-      from pgflow._complete_taskless_steps(v_judged_run_ids, v_judged_step_slugs) taskless;
-    v_all_ended := v_all_ended || v_ended;
+    v_taskless := pgflow._complete_taskless_steps(v_judged_run_ids, v_judged_step_slugs);
+    v_ended := v_ended || v_taskless.ended_run_ids;
+    v_run_ids := v_taskless.ready_run_ids;
+    v_step_slugs := v_taskless.ready_step_slugs;
   end loop;
 
-  finished_run_ids := pgflow._count_off(v_all_ended);
+  finished_run_ids := pgflow._count_off(v_ended);
 end;
 $$;

@@ -12,6 +12,7 @@ set enable_seqscan = off
 as $$
 declare
   v_run_ids uuid[];
+  v_done int;
 begin
   with completed as (
     update pgflow.runs r
@@ -34,7 +35,7 @@ begin
   select array_agg(completed.run_id order by completed.run_id) into v_run_ids from completed;
 
   if v_run_ids is not null and pgflow._emits() then
-    perform pgflow._emit_runs(v_run_ids);
+    v_done := pgflow._emit_runs(v_run_ids);
   end if;
   return coalesce(cardinality(v_run_ids), 0);
 end;

@@ -17,6 +17,8 @@ set enable_seqscan = off
 as $$
 declare
   v_step_slugs text[];
+  v_released record;
+  v_done int;
 begin
   with taskless as (
     select ss.ctid, s.step_type, s.step_index, clock.now
@@ -59,10 +61,10 @@ begin
     return;
   end if;
   if pgflow._emits() then
-    perform pgflow._emit_steps(ended_run_ids, v_step_slugs);
+    v_done := pgflow._emit_steps(ended_run_ids, v_step_slugs);
   end if;
-  select released.ready_run_ids, released.ready_step_slugs
-    into ready_run_ids, ready_step_slugs
-    from pgflow._release_dependents(ended_run_ids, v_step_slugs, count_off => false) released;
+  v_released := pgflow._release_dependents(ended_run_ids, v_step_slugs, count_off => false);
+  ready_run_ids := v_released.ready_run_ids;
+  ready_step_slugs := v_released.ready_step_slugs;
 end;
 $$;

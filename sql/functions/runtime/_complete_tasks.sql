@@ -161,7 +161,7 @@ begin
 
   if v_ended_run_ids is not null then
     if pgflow._emits() then
-      perform pgflow._emit_steps(v_ended_run_ids, v_ended_step_slugs);
+      v_done := pgflow._emit_steps(v_ended_run_ids, v_ended_step_slugs);
     end if;
     v_done := pgflow._advance_runs(v_ended_run_ids, v_ended_step_slugs);
   end if;

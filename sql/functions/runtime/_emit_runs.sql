@@ -3,7 +3,7 @@
 -- Promises: one event for each run, in the given order; error_messages[i] goes with a failed run.
 
 create or replace function pgflow._emit_runs(run_ids uuid[], error_messages text[] default null)
-returns void
+returns int
 language plpgsql
 set search_path = ''
 set plan_cache_mode = force_generic_plan
@@ -30,5 +30,6 @@ begin
         cross join lateral (select r.* from pgflow.runs r where r.run_id = changed.run_id offset 0) run
         order by changed.position
     ) r;
+  return cardinality(run_ids);
 end;
 $$;

@@ -3,7 +3,7 @@
 -- Promises: one event for each pair (run_ids[i], step_slugs[i]), in that order.
 
 create or replace function pgflow._emit_steps(run_ids uuid[], step_slugs text[])
-returns void
+returns int
 language plpgsql
 set search_path = ''
 set plan_cache_mode = force_generic_plan
@@ -47,5 +47,6 @@ begin
         ) state
         order by changed.position
     ) ss;
+  return cardinality(run_ids);
 end;
 $$;

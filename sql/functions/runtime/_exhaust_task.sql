@@ -67,7 +67,7 @@ begin
       where ss.run_id = _exhaust_task.run_id and ss.step_slug = _exhaust_task.step_slug;
     v_done := pgflow._close_tasks('skipped', v_run_ids, v_step_slugs);
     if pgflow._emits() then
-      perform pgflow._emit_steps(v_run_ids, v_step_slugs);
+      v_done := pgflow._emit_steps(v_run_ids, v_step_slugs);
     end if;
     if v_when_exhausted = 'skip-cascade' then
       perform pgflow._count_off(pgflow._force_skip_steps(v_run_ids, v_step_slugs, 'handler_failed'));

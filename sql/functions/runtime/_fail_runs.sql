@@ -16,6 +16,8 @@ set search_path = ''
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 as $$
+declare
+  v_done int;
 begin
   update pgflow.step_states ss
     set status = 'failed', failed_at = clock_timestamp(), error_message = culprit.error_message
@@ -27,11 +29,11 @@ begin
 
   if pgflow._emits() then
     if run_first then
-      perform pgflow._emit_runs(run_ids, error_messages);
+      v_done := pgflow._emit_runs(run_ids, error_messages);
     end if;
-    perform pgflow._emit_steps(run_ids, step_slugs);
+    v_done := pgflow._emit_steps(run_ids, step_slugs);
     if not run_first then
-      perform pgflow._emit_runs(run_ids, error_messages);
+      v_done := pgflow._emit_runs(run_ids, error_messages);
     end if;
   end if;
   return pgflow._close_tasks('cancelled', run_ids);

@@ -52,7 +52,7 @@ begin
   end if;
   v_done := pgflow._close_tasks('skipped', v_run_ids, v_step_slugs);
   if pgflow._emits() then
-    perform pgflow._emit_steps(v_run_ids, v_step_slugs);
+    v_done := pgflow._emit_steps(v_run_ids, v_step_slugs);
   end if;
   return v_run_ids;
 end;

@@ -24,6 +24,7 @@ declare
   v_skip_slugs text[];
   v_cascade_runs uuid[];
   v_cascade_slugs text[];
+  v_released record;
   v_done int;
 begin
   with judged as materialized (
@@ -106,11 +107,11 @@ begin
       ) found
       where ss.ctid = found.ctid;
     if pgflow._emits() then
-      perform pgflow._emit_steps(v_skip_runs, v_skip_slugs);
+      v_done := pgflow._emit_steps(v_skip_runs, v_skip_slugs);
     end if;
-    select released.ready_run_ids, released.ready_step_slugs
-      into ready_run_ids, ready_step_slugs
-      from pgflow._release_dependents(v_skip_runs, v_skip_slugs, count_off => false) released;
+    v_released := pgflow._release_dependents(v_skip_runs, v_skip_slugs, count_off => false);
+    ready_run_ids := v_released.ready_run_ids;
+    ready_step_slugs := v_released.ready_step_slugs;
     ended_run_ids := v_skip_runs;
   end if;
 

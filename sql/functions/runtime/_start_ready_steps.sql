@@ -14,6 +14,7 @@ as $$
 declare
   v_run_ids uuid[];
   v_step_slugs text[];
+  v_done int;
 begin
   with startable as (
     select ss.ctid, s.step_index, s.queue_name, s.delay
@@ -70,7 +71,10 @@ begin
         from batches
         cross join lateral rows from (
           unnest(batches.flow_slugs, batches.run_ids, batches.step_slugs, batches.task_indexes),
-          pgmq.send_batch(batches.queue_name, batches.messages, batches.delay)
+          pgmq.send_batch(
+            batches.queue_name, batches.messages, null::jsonb[],
+            clock_timestamp() + make_interval(secs => batches.delay)
+          )
         ) as task (flow_slug, run_id, step_slug, task_index, message_id)
   )
   select array_agg(started.run_id order by started.run_id, started.step_index),
@@ -82,7 +86,7 @@ begin
     return 0;
   end if;
   if pgflow._emits() then
-    perform pgflow._emit_steps(v_run_ids, v_step_slugs);
+    v_done := pgflow._emit_steps(v_run_ids, v_step_slugs);
   end if;
   return cardinality(v_run_ids);
 end;

@@ -21,7 +21,7 @@ begin
     where r.run_id = cancel_run.run_id and r.status = 'started';
   if found then
     if pgflow._emits() then
-      perform pgflow._emit_runs(v_run_ids, array[reason]);
+      v_done := pgflow._emit_runs(v_run_ids, array[reason]);
     end if;
     v_done := pgflow._close_tasks('cancelled', v_run_ids, error_message => reason);
   end if;

@@ -20,7 +20,9 @@ declare
   v_elements int := case when jsonb_typeof(input) = 'array' then jsonb_array_length(input) end;
   v_run_ids uuid[];
   v_step_slugs text[];
-  v_done int := 0;
+  v_cascaded record;
+  v_started int := 0;
+  v_done int;
 begin
   select
       count(*),
@@ -65,18 +67,19 @@ begin
       order by s.step_index;
 
   if pgflow._emits() then
-    perform pgflow._emit_runs(array[v_run_id]);
+    v_done := pgflow._emit_runs(array[v_run_id]);
   end if;
 
   v_run_ids := array_fill(v_run_id, array[coalesce(cardinality(v_step_slugs), 0)]);
   if v_has_root_condition or (v_has_root_map and v_elements = 0) then
-    select cascaded.ready_run_ids, cascaded.ready_step_slugs into v_run_ids, v_step_slugs
-      from pgflow._cascade_steps(v_run_ids, v_step_slugs) cascaded;
+    v_cascaded := pgflow._cascade_steps(v_run_ids, v_step_slugs);
+    v_run_ids := v_cascaded.ready_run_ids;
+    v_step_slugs := v_cascaded.ready_step_slugs;
   end if;
   if v_step_slugs is not null then
-    v_done := pgflow._start_ready_steps(v_run_ids, v_step_slugs);
+    v_started := pgflow._start_ready_steps(v_run_ids, v_step_slugs);
   end if;
-  if v_done = 0 then
+  if v_started = 0 then
     v_done := pgflow._complete_runs(array[v_run_id]);
   end if;
 
