@@ -1,8 +1,7 @@
 -- pgflow._settle_items: the items of a settling call as rows, each with a verdict on its form.
--- Called by: complete_tasks, fail_tasks.    Locks: none.
--- Promises: one row for each item, in their order. An item is sound when it is an object with a run_id (uuid), a step_slug
---   (text), a task_index (whole number) and, if at all, an attempt (whole number) and permanent (boolean). Of another one
---   the columns hold what could be read, and task_index is NULL, which no task has.
+-- Called by: complete_tasks and fail_tasks, when reading all items at once has failed; requeue_tasks.    Locks: none.
+-- Promises: one row for each item, in their order. An item is sound when it has a run_id, a step_slug and a task_index, and
+--   these, attempt and permanent can be read as what they are. Of another one nothing but the step_slug comes back.
 -- Refuses: items that are not an array (22023).
 
 create or replace function pgflow._settle_items(items jsonb)
@@ -28,30 +27,25 @@ begin
       detail = format('They are a JSON %s.', jsonb_typeof(items)),
       hint = 'Send an array of objects with run_id, step_slug and task_index.';
   end if;
-  return query
-    select item.position,
-        case when form.has_run_id then (item.body ->> 'run_id')::uuid end,
-        item.body ->> 'step_slug',
-        case when form.is_sound then (item.body ->> 'task_index')::int end,
-        case when form.is_sound then (item.body ->> 'attempt')::int end,
-        item.body,
-        form.is_sound
-      from jsonb_array_elements(items) with ordinality as item (body, position)
-      cross join lateral (
-        select coalesce(
-            item.body ->> 'run_id' ~* '^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$', false
-          ) as has_run_id
-      ) key
-      cross join lateral (
-        select key.has_run_id,
-            key.has_run_id
-            and coalesce(jsonb_typeof(item.body -> 'step_slug') = 'string', false)
-            -- A number of an int's length that is whole as it is written.
-            and coalesce(
-              jsonb_typeof(item.body -> 'task_index') = 'number' and item.body ->> 'task_index' ~ '^\d{1,9}$', false
-            )
-            and coalesce(item.body ->> 'attempt' ~ '^\d{1,9}$', true)
-            and coalesce(jsonb_typeof(item.body -> 'permanent') in ('boolean', 'null'), true) as is_sound
-      ) form;
+
+  for position, body in
+    select item.position, item.body from jsonb_array_elements(items) with ordinality as item (body, position)
+  loop
+    step_slug := body ->> 'step_slug';
+    begin
+      run_id := (body ->> 'run_id')::uuid;
+      task_index := (body ->> 'task_index')::int;
+      attempt := (body ->> 'attempt')::int;
+      perform (body ->> 'permanent')::boolean;
+      is_sound := num_nulls(run_id, step_slug, task_index) = 0;
+    exception when data_exception then
+      is_sound := false;
+    end;
+    if not is_sound then
+      run_id := null;
+      task_index := null;
+    end if;
+    return next;
+  end loop;
 end;
 $$;

@@ -21,23 +21,39 @@ declare
   v_attempts int[];
   v_outputs jsonb[];
   v_sound boolean[];
+  v_readable boolean := true;
 begin
-  select
-      array_agg(item.run_id order by item.position),
-      array_agg(item.step_slug order by item.position),
-      array_agg(item.task_index order by item.position),
-      array_agg(item.attempt order by item.position),
-      array_agg(item.body -> 'output' order by item.position),
-      array_agg(item.is_sound order by item.position)
-    into v_run_ids, v_step_slugs, v_task_indexes, v_attempts, v_outputs, v_sound
-    from pgflow._settle_items(items) item;
+  begin
+    select
+        array_agg((item.body ->> 'run_id')::uuid order by item.position),
+        array_agg(item.body ->> 'step_slug' order by item.position),
+        array_agg((item.body ->> 'task_index')::int order by item.position),
+        array_agg((item.body ->> 'attempt')::int order by item.position),
+        array_agg(item.body -> 'output' order by item.position),
+        bool_and(num_nulls(item.body ->> 'run_id', item.body ->> 'step_slug', item.body ->> 'task_index') = 0)
+      into v_run_ids, v_step_slugs, v_task_indexes, v_attempts, v_outputs, v_readable
+      from jsonb_array_elements(items) with ordinality as item (body, position);
+  exception when data_exception then
+    v_readable := false;
+  end;
+  if not v_readable then
+    select
+        array_agg(item.run_id order by item.position),
+        array_agg(item.step_slug order by item.position),
+        array_agg(item.task_index order by item.position),
+        array_agg(item.attempt order by item.position),
+        array_agg(item.body -> 'output' order by item.position),
+        array_agg(item.is_sound order by item.position)
+      into v_run_ids, v_step_slugs, v_task_indexes, v_attempts, v_outputs, v_sound
+      from pgflow._settle_items(items) item;
+  end if;
 
   if v_run_ids is null then
     return;
   end if;
   return query
     select settled.run_id, settled.step_slug, settled.task_index,
-        case when settled.is_sound then settled.outcome else 'malformed' end
+        case when settled.is_sound is false then 'malformed' else settled.outcome end
       from unnest(
         v_run_ids, v_step_slugs, v_task_indexes, v_sound,
         pgflow._complete_tasks(v_run_ids, v_step_slugs, v_task_indexes, v_attempts, v_outputs, complete_tasks.worker_id)
