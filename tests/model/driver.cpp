@@ -996,6 +996,8 @@ class Driver {
           continue;
         }
         for (const std::size_t child : flow.children(i)) {
+          // Skipped with another of its dependencies, it waits for none.
+          if (found->second.steps[child].skip_reason == "dependency_skipped") continue;
           for (const char* status : {"started", "completed", "skipped", "failed"})
             before(event.run, event.name, "step:" + flow.steps[child].slug + ":" + status);
         }
