@@ -1,4 +1,4 @@
-# The step queue migration keeps every row of a compliant database, and refuses a violating one without a trace.
+# A20: the step queue migration keeps every row of a compliant database, and refuses a violating one without a trace.
 . "$(dirname "$0")/support.bash"
 
 good=upgrade_good_$$
