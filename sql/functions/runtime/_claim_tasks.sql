@@ -5,7 +5,7 @@
 -- Promises: only queued tasks of this flow, queue and step whose run and step are started; each costs one attempt, and its
 --   message is invisible for timeout + 2 s before the row is returned. hidden_for: the messages are leased by this
 --   transaction for that many seconds already. A shared array (run input or dependency) is opened once for each step.
--- Refuses: an unknown worker (23503); a claimed task whose message is gone (everything rolls back).
+-- Refuses: a task for an unknown worker (23503); a claimed task whose message is gone (everything rolls back).
 
 create or replace function pgflow._claim_tasks(
   flow_slug text,
@@ -42,17 +42,6 @@ declare
   v_shown_for int[];
   v_updated int;
 begin
-  if not exists (select from pgflow.workers w where w.worker_id = _claim_tasks.worker_id) then
-    raise exception using
-      errcode = 'foreign_key_violation',
-      schema = 'pgflow',
-      table = 'step_tasks',
-      constraint = 'step_tasks_last_worker_id_fkey',
-      message = format('Worker %s is not registered.', coalesce(_claim_tasks.worker_id::text, 'NULL')),
-      detail = 'A task remembers the worker that holds it, so the worker must have a row in pgflow.workers first.',
-      hint = 'Call pgflow.register_worker() before the first claim.';
-  end if;
-
   with candidates as materialized (
     -- Every row is looked up by its whole key, see _complete_tasks.
     select t.ctid, s.hidden
@@ -107,6 +96,17 @@ begin
 
   if v_msg_ids is null then
     return;
+  end if;
+
+  if not exists (select from pgflow.workers w where w.worker_id = _claim_tasks.worker_id) then
+    raise exception using
+      errcode = 'foreign_key_violation',
+      schema = 'pgflow',
+      table = 'step_tasks',
+      constraint = 'step_tasks_last_worker_id_fkey',
+      message = format('Worker %s is not registered.', coalesce(_claim_tasks.worker_id::text, 'NULL')),
+      detail = 'A task remembers the worker that holds it, so the worker must have a row in pgflow.workers first.',
+      hint = 'Call pgflow.register_worker() before the first claim.';
   end if;
 
   if v_shown_ids is not null then

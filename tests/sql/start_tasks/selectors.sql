@@ -1,7 +1,7 @@
 -- A claim names its flow, queue, step, messages and worker exactly, or it gets nothing and changes nothing.
 \ir ../../support/engine.psql
 begin;
-select plan(22);
+select plan(23);
 
 select pgflow.create_flow('Shared') \g /dev/null
 select pgflow.add_step('Shared', 'a') \g /dev/null
@@ -42,6 +42,9 @@ select is_empty($$ select 1 from pgflow.step_tasks where status <> 'queued' or a
 select is(
   t.refusal($$ select pgflow.start_tasks('Own', '{1}', gen_random_uuid(), 'own__a', 'a') $$),
   '23503 step_tasks_last_worker_id_fkey', 'an unknown worker is refused'
+);
+select is_empty(
+  $$ select pgflow.start_tasks('Own', '{99}', gen_random_uuid(), 'own__a', 'a') $$, 'as far as it would get a task'
 );
 select is(t.got('Own', 'own__a', 'a'), 1::bigint, 'the exact selector claims');
 select is(t.got('Shared', 'shared', null), 1::bigint, 'in both modes');
