@@ -10,20 +10,13 @@
 
 #include "log/log.hpp"
 #include "uv/loop.hpp"
+#include "worker/environment.hpp"
 #include "worker/identity.hpp"
 #include "worker/startup.hpp"
 #include "worker/worker.hpp"
 
 namespace pgflow {
 namespace {
-
-const char* first_set(std::initializer_list<const char*> names) {
-  for (const char* name : names) {
-    const char* value = std::getenv(name);
-    if (value && *value) return value;
-  }
-  return "";
-}
 
 void start_logging(const detail::WorkerPlan& plan, const worker::Identity& identity) {
   log::Options options{.component = "worker"};
@@ -40,12 +33,6 @@ void start_logging(const detail::WorkerPlan& plan, const worker::Identity& ident
   log::init(std::move(options));
 }
 
-// The program's own word first, then upstream's order; empty leaves it to libpq's PG* variables.
-Result<pg::Dsn> find_database(const WorkerConfig& config) {
-  if (!config.connection_string.empty()) return pg::Dsn::parse(config.connection_string);
-  return pg::Dsn::parse(first_set({"DATABASE_URL", "EDGE_WORKER_DB_URL"}));
-}
-
 int refuse(const Error& why, ExitCode code) {
   log::error("worker.refused", why, {{"exit_code", number(code)}});
   return number(code);
@@ -57,7 +44,7 @@ int detail::run_worker(WorkerPlan plan) {
   auto identity = worker::adopt_identity(plan);
   if (!identity) return refuse(identity.error(), ExitCode::usage);
   start_logging(plan, *identity);
-  const auto database = find_database(plan.config);
+  const auto database = find_database(plan.config.connection_string);
   if (!database) return refuse(database.error(), ExitCode::config);
 
   uv::Loop loop;

@@ -17,9 +17,11 @@ constexpr pg::Query kStart{
 };
 constexpr pg::Query kStartMany{
     "start_flows",
-    "select r.run_id from unnest($2::text[]) with ordinality as given (input, position)"
-    "  cross join lateral pgflow.start_flow($1::text, given.input::jsonb) r order by "
-    "given.position",
+    "select count(*) from"
+    "  (select r.run_id from unnest($2::text[], $3::uuid[])"
+    "    with ordinality as given (input, run_id, position)"
+    "    cross join lateral pgflow.start_flow($1::text, given.input::jsonb, given.run_id) r"
+    "    order by given.position) started",
     std::chrono::minutes(5),
 };
 constexpr pg::Query kRead{
@@ -150,12 +152,16 @@ void RunStore::start(const StartRequest& request, Answer<RunRow> answer) {
 void RunStore::start_many(
     const std::string& flow_slug,
     std::span<const std::string> inputs,
-    Answer<std::vector<RunId>> answer
+    std::span<const RunId> runs,
+    Answer<void> answer
 ) {
+  std::vector<std::string> ids;
+  ids.reserve(runs.size());
+  for (const RunId& run : runs) ids.push_back(run.text());
   connection_.query(
       kStartMany,
-      {flow_slug, pg::Param::array(inputs)},
-      reading_each([](const pg::Row& row) { return row[0].uuid<RunIdTag>(); }, std::move(answer))
+      {flow_slug, pg::Param::array(inputs), pg::Param::array(ids)},
+      reading_nothing(std::move(answer))
   );
 }
 

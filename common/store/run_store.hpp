@@ -66,11 +66,13 @@ class RunStore {
   explicit RunStore(pg::Connection& connection) : connection_(connection) {}
 
   void start(const StartRequest& request, Answer<RunRow> answer);
-  // All or none, in one statement; the ids are in the order of the inputs.
+  // All or none, in one statement: runs[i] gets inputs[i]. A lost answer can be asked for again:
+  // then 23505, runs_pkey.
   void start_many(
       const std::string& flow_slug,
       std::span<const std::string> inputs,
-      Answer<std::vector<RunId>> answer
+      std::span<const RunId> runs,
+      Answer<void> answer
   );
 
   // {"run": {…}, "steps": […]} as JSON text; nothing for an unknown run.

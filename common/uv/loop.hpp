@@ -31,6 +31,8 @@ class Loop {
 
   // Debug builds: a bug if called from another thread than the one that runs the loop.
   void assert_owned() const;
+  // From now on this thread runs the loop; the caller sees to it that no other does.
+  void adopt() { owner_ = std::this_thread::get_id(); }
 
   uv_loop_s* raw() const { return loop_; }
 

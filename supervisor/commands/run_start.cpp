@@ -92,8 +92,10 @@ Outcome<std::vector<std::string>> start_all(
   for (std::size_t begin = 0; begin < inputs.size(); begin += kBatch) {
     const std::span<const std::string> batch =
         std::span(inputs).subspan(begin, std::min(kBatch, inputs.size() - begin));
-    auto started = database.await<std::vector<RunId>>([&](auto done) {
-      runs.start_many(flow, batch, std::move(done));
+    std::vector<RunId> ids;
+    for (std::size_t i = 0; i < batch.size(); ++i) ids.push_back(RunId::time_ordered());
+    auto started = database.await<void>([&](auto done) {
+      runs.start_many(flow, batch, ids, std::move(done));
     });
     if (!started) {
       Failure failed = started.error();
@@ -106,7 +108,7 @@ Outcome<std::vector<std::string>> start_all(
       }
       return tl::unexpected(std::move(failed));
     }
-    for (const RunId& run_id : *started) run_ids.push_back(run_id.text());
+    for (const RunId& run_id : ids) run_ids.push_back(run_id.text());
   }
   return run_ids;
 }

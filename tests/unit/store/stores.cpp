@@ -327,20 +327,21 @@ TEST_CASE("a dead worker's guilty task is charged, its neighbour is not", "[stor
 TEST_CASE("many runs start in one statement, in order, or none", "[store][run]") {
   PairSession s;
   const std::vector<std::string> inputs = {R"({"n": 0})", R"("two")", "[3]", "null"};
-  const auto ids =
-      s.ask<std::vector<RunId>>([&](auto done) { s.runs.start_many("pair", inputs, done); });
-  REQUIRE(ids);
-  REQUIRE(ids->size() == inputs.size());
+  const std::vector<RunId> ids = {
+      RunId::random(), RunId::random(), RunId::random(), RunId::random()
+  };
+  REQUIRE(s.ask<void>([&](auto done) { s.runs.start_many("pair", inputs, ids, done); }));
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     CHECK(
         s.database.value(
-            "select input from pgflow.runs where run_id = '" + ids->at(i).text() + "'"
+            "select input from pgflow.runs where run_id = '" + ids.at(i).text() + "'"
         ) == inputs[i]
     );
   }
   const std::vector<std::string> broken = {"1", "{"};
+  const std::vector<RunId> others = {RunId::random(), RunId::random()};
   const auto failed =
-      s.ask<std::vector<RunId>>([&](auto done) { s.runs.start_many("pair", broken, done); });
+      s.ask<void>([&](auto done) { s.runs.start_many("pair", broken, others, done); });
   REQUIRE_FALSE(failed);
   CHECK(failed.error().sqlstate == "22P02");
   CHECK(s.database.value("select count(*) from pgflow.runs") == "4");

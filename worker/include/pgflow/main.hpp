@@ -1,8 +1,11 @@
 // One binary for every role of a flow: description, worker, one handler by hand.
 //
-//   my_flow --pgflow-describe [FLOW]             the flow's manifest, JSON on stdout, one line a
-//   flow my_flow --pgflow-worker [--flow FLOW] [--step STEP] [--max-concurrent N] my_flow
-//   --pgflow-invoke STEP [--flow FLOW] < input.json my_flow --help
+// clang-format off
+//   my_flow --pgflow-describe [FLOW]                    the flow's manifest: JSON, one line a flow
+//   my_flow --pgflow-worker [--flow FLOW] [--step STEP] [--max-concurrent N]
+//   my_flow --pgflow-invoke STEP [--flow FLOW] < input.json
+//   my_flow --help
+// clang-format on
 #pragma once
 
 #include <functional>
