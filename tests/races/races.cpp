@@ -285,18 +285,31 @@ TEST_CASE("requeue against claim: neither waits, and a task is in one hand at a 
   }
 }
 
-TEST_CASE(
-    "fail against requeue and a new claim: a failure that comes late does not end the attempt that "
-    "follows"
-) {
+TEST_CASE("fail against requeue and a new claim: it counts for the attempt that it finds") {
   Race race;
   race.watch.rows("update pgflow.steps set opt_max_attempts = 3 where step_slug = 'm'");
   race.make_stalled("m", 0);
   race.one_after_the_other(
       "pgflow.requeue_stalled_tasks(); select " + Race::claim("m", 0, 2), Race::fail("m", 0)
   );
-  CHECK(race.task_status("m", 0) == "started 2");
+  CHECK(race.task_status("m", 0) == "queued 2");
   CHECK(race.run_status() == "started");
+}
+
+TEST_CASE("settling against the fourth stall: the result of a task that was put aside still counts"
+) {
+  Race race;
+  race.watch.rows("update pgflow.step_tasks set requeued_count = 3");
+  race.make_stalled("m", 0);
+  SECTION("a completion") {
+    race.one_after_the_other("pgflow.requeue_stalled_tasks()", race.complete("m", 0));
+    CHECK(race.task_status("m", 0) == "completed 1");
+  }
+  SECTION("a failure") {
+    race.watch.rows("update pgflow.steps set opt_max_attempts = 3 where step_slug = 'm'");
+    race.one_after_the_other("pgflow.requeue_stalled_tasks()", race.fail("m", 0));
+    CHECK(race.task_status("m", 0) == "failed 1");
+  }
 }
 
 TEST_CASE("compile against compile: the second verifies what the first has made") {

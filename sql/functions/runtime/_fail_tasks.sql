@@ -27,6 +27,7 @@ declare
   v_queue_names text[];
   v_message_ids bigint[];
   v_delays int[];
+  v_outcomes text[];
   v_done int;
 begin
   perform from pgflow.runs r where r.run_id = any(run_ids) order by r.run_id for no key update;
@@ -100,6 +101,19 @@ begin
     end loop;
   end if;
 
-  return pgflow._settled_outcomes(run_ids, step_slugs, task_indexes, attempts, _fail_tasks.worker_id, v_applied);
+  v_outcomes := pgflow._settled_outcomes(
+    run_ids, step_slugs, task_indexes, attempts, _fail_tasks.worker_id, v_applied
+  );
+  -- Once more, one by one: what recovery changed under the update, see _settled_outcomes.
+  v_position := array_position(v_outcomes, 'missed');
+  while v_position is not null loop
+    v_outcomes[v_position] := (pgflow._fail_tasks(
+      run_ids[v_position:v_position], step_slugs[v_position:v_position], task_indexes[v_position:v_position],
+      attempts[v_position:v_position], error_messages[v_position:v_position], permanents[v_position:v_position],
+      _fail_tasks.worker_id
+    ))[1];
+    v_position := array_position(v_outcomes, 'missed');
+  end loop;
+  return v_outcomes;
 end;
 $$;

@@ -1,7 +1,8 @@
 -- pgflow._settled_outcomes: what became of each task of a settling call; `applied` holds the positions it did settle.
 -- Called by: _complete_tasks, _fail_tasks, as their last step under the run's lock.    Locks: queue rows of late tasks.
 -- Promises: applied, already, superseded, late or unknown, as _complete_tasks defines them, in the order asked; the
---   leftover message of a late task is archived.
+--   leftover message of a late task is archived. Or missed: it is the caller's attempt and could be settled, but recovery
+--   changed its row while the update waited for it; an update of a row by its place does not follow that. Ask again.
 
 create or replace function pgflow._settled_outcomes(
   run_ids uuid[],
@@ -39,7 +40,7 @@ begin
           when t.status = 'queued' and r.status = 'started' and ss.status = 'started' then
             case when t.last_worker_id = _settled_outcomes.worker_id then 'already' else 'superseded' end
           when t.status in ('skipped', 'cancelled') or r.status <> 'started' or ss.status <> 'started' then 'late'
-          else 'superseded'
+          else 'missed'
         end as outcome
       from unnest(run_ids, step_slugs, task_indexes, attempts) with ordinality
         as a (run_id, step_slug, task_index, attempt, position)
