@@ -126,7 +126,7 @@ void add_supervisor_verbs(CLI::App& app, Parsed& parsed) {
   CLI::App& up = add_verb(app, parsed, "up", "Run the supervisor in the foreground", [&] {
     return cli::up(parsed.common);
   });
-  add_config(up, parsed.common);
+  add_database(up, parsed.common);
 }
 
 void add_reading_verbs(CLI::App& app, Parsed& parsed) {

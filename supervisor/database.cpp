@@ -169,7 +169,12 @@ Outcome<void> require_flow(Database& database, const std::string& flow) {
                             "flows of their config."
                           : "`pgflow status` lists the flows.";
   }
-  return refuse(Exit::not_found, fmt::format("no flow \"{}\" in this database", flow), "", hint);
+  return refuse(
+      Exit::not_found,
+      fmt::format("no flow \"{}\" in this database", flow),
+      fmt::format("Database: {}.", database.connection().dsn().describe()),
+      hint
+  );
 }
 
 std::string array_text(const std::vector<std::string>& elements) {

@@ -43,6 +43,9 @@ void print_states(const Common& common, const std::string& document, const RunSt
         "{}  {}", run.run_id, run.status == "failed" ? common.out.red(run.status) : run.status
     ));
   }
+  const auto failed =
+      std::ranges::find_if(view.runs, [](const RunState& run) { return run.status == "failed"; });
+  if (failed != view.runs.end()) print_hint(common, "pgflow run show " + failed->run_id);
 }
 
 }  // namespace
@@ -117,7 +120,15 @@ Outcome<Exit> watch_runs(
     }
     progress.finish();
     print_states(common, **document, view);
-    if (view.counts.started > 0) return Exit::timeout;
+    if (view.counts.started > 0) {
+      if (common.output == Output::json) return Exit::timeout;
+      return refuse(
+          Exit::timeout,
+          fmt::format("{} not ended within the time", counted(view.counts.started, "run")),
+          "Nothing was stopped: what has not ended goes on.",
+          "pgflow run wait " + run_ids.front()
+      );
+    }
     return view.counts.completed == total ? Exit::ok : Exit::negative;
   }
 }

@@ -494,12 +494,11 @@ void Worker::end_task(Ticket ticket, store::SettleOutcome result) {
   const Milliseconds took = since(task->began);
   const bool applied =
       result == store::SettleOutcome::applied || result == store::SettleOutcome::already;
-  const auto level = !applied || outcome.kind == StepOutcome::Kind::failed ||
-                             outcome.kind == StepOutcome::Kind::permanent
-                         ? log::Level::warn
-                         : log::Level::debug;
-  // The failure's text is the handler's; it may quote an input, so it goes to the database only.
-  const std::array<log::Field, 6> fields{
+  const bool failed =
+      outcome.kind == StepOutcome::Kind::failed || outcome.kind == StepOutcome::Kind::permanent;
+  const auto level = !applied || failed ? log::Level::warn : log::Level::debug;
+  std::vector<log::Field> fields{
+      log::Field("step", task->info.step_slug),
       log::Field("run_id", task->info.run_id),
       log::Field("msg_id", task->claimed.msg_id),
       log::Field("attempt", task->info.attempt),
@@ -507,6 +506,9 @@ void Worker::end_task(Ticket ticket, store::SettleOutcome result) {
       log::Field("settled", store::name(result)),
       log::Field("duration_ms", took),
   };
+  // Its beginning: the whole text is in the database.
+  constexpr std::size_t kShown = 200;
+  if (failed) fields.emplace_back("error", std::string_view(outcome.text).substr(0, kShown));
   log::write(level, applied ? "task.ended" : "task.not_ours_any_more", fields);
   report(contract::TaskEnd{
       .msg_id = task->info.msg_id,

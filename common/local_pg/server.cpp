@@ -23,7 +23,8 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
-constexpr milliseconds kLook = 10ms;  // between two looks at postmaster.pid
+constexpr milliseconds kLook = 10ms;        // between two looks at postmaster.pid
+constexpr milliseconds kOwnerLook = 500ms;  // does the owner of the joined server live?
 constexpr milliseconds kAttachLimit =
     60s;  // for another process that is making or starting the server
 constexpr milliseconds kAbsenceLimit = 15s;     // for a fast shutdown that is under way
@@ -146,6 +147,8 @@ void Server::acquire() {
   std::optional<Postmaster> running = running_postmaster(layout_.data);
   if (running && running->ready) {
     state_ = State::attached;
+    was_ready_ = true;
+    later(kOwnerLook, &Server::take_over);
     return answer(Started{
         .endpoint = {.socket_dir = running->socket_dir},
         .version = std::to_string(data_major(layout_.data).value_or(0)),
@@ -165,6 +168,13 @@ void Server::acquire() {
     });
   }
   later(kLook, &Server::acquire);
+}
+
+void Server::take_over() {
+  if (flock(lock_.get(), LOCK_EX | LOCK_NB) != 0) return later(kOwnerLook, &Server::take_over);
+  state_ = State::backoff;
+  deadline_ = steady_clock::now() + kAbsenceLimit;
+  await_absence();
 }
 
 void Server::await_absence() {
@@ -445,6 +455,13 @@ void Server::answer(Result<Started> result) {
 }
 
 void Server::give_up(Error error) {
+  if (was_ready_) {
+    // Somebody counts on it: tell, and try again.
+    if (options_.on_log) options_.on_log("error: " + error.text());
+    state_ = State::backoff;
+    deadline_ = steady_clock::now() + kAbsenceLimit;
+    return later(backoff_.next(), &Server::await_absence);
+  }
   state_ = State::stopped;
   timer_.stop();
   std::error_code ignored;

@@ -29,7 +29,8 @@ struct Options {
   std::filesystem::path run_dir{};                  // else a short one by hash
   std::string shim_program = "/proc/self/exe";      // a program with the verb `__exec`
   std::function<void(std::string_view)> on_log{};   // each line that the server writes
-  // The server died and was started again; its clients have lost their connections.
+  // The server died, or its owner left, and it was started again; its clients have lost their
+  // connections.
   std::function<void()> on_restart{};
 };
 
@@ -50,7 +51,7 @@ class Server {
   Server& operator=(const Server&) = delete;
 
   // `done` is called once, on the loop. Afterwards a server that dies is started again, with
-  // back-off, until stop().
+  // back-off, until stop(); also one that was joined, when its owner leaves.
   void start(std::function<void(Result<Started>)> done);
   // Fast shutdown; after 10 s an immediate one. `done` is called once, on the loop.
   void stop(std::function<void()> done);
@@ -72,6 +73,7 @@ class Server {
   // In the order they run.
   Result<void> plan();
   void acquire();        // the lock, or the server that its holder runs
+  void take_over();      // once the owner of the server that was joined has left
   void await_absence();  // of a server whose owner was killed and that is shutting down
   void begin();
   void initialise();

@@ -173,13 +173,26 @@ Outcome<Exit> coverage(const Common& common, const CoverageArguments& arguments)
       std::int64_t steps = 0;
       const std::int64_t covered = covered_steps(view, steps);
       progress.update(
-          covered, steps, steps == 0 ? "steps covered; no flow is compiled yet" : "steps covered"
+          covered,
+          steps,
+          view.flows.size() < arguments.flows.size()
+              ? "steps covered; not all flows are compiled yet"
+          : steps == 0 ? "steps covered; no flow is compiled yet"
+                       : "steps covered"
       );
       std::this_thread::sleep_for(kPause);
       continue;
     }
     progress.finish();
 
+    if (!complete && arguments.wait && view.flows.size() < arguments.flows.size()) {
+      return refuse(
+          Exit::timeout,
+          "not every flow was compiled within the time",
+          fmt::format("Database: {}.", (*database)->connection().dsn().describe()),
+          "a supervisor compiles its flows when it starts: `pgflow up -c pgflow.json`"
+      );
+    }
     if (view.flows.size() < arguments.flows.size()) {
       Outcome<void> known = require_step_queued(**database, arguments.flows);
       if (!known) return tl::unexpected(known.error());
@@ -188,7 +201,7 @@ Outcome<Exit> coverage(const Common& common, const CoverageArguments& arguments)
       return refuse(
           Exit::not_found,
           "no flow with step queues is compiled in this database",
-          "",
+          fmt::format("Database: {}.", (*database)->connection().dsn().describe()),
           "a supervisor compiles its flows when it starts: `pgflow up -c pgflow.json`"
       );
     }

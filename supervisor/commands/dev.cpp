@@ -268,8 +268,10 @@ Outcome<Exit> dev(const Common& common, const DevArguments& arguments) {
   screen.schema(*report);
 
   settings->database.url = started->endpoint.uri();
-  // A temporary database is not found by its folder.
-  if (arguments.ephemeral) screen.reached_with(fmt::format(" -d '{}'", settings->database.url));
+  // The other verbs may find another one: the environment's, or none when this one is temporary.
+  if (const auto found = find_database(common); !found || found->url != settings->database.url) {
+    screen.reached_with(fmt::format(" -d '{}'", settings->database.url));
+  }
   settings->database.url_source = "the project's own database";
   supervisor::SupervisorOptions options;
   options.observer = [&](const Snapshot& snapshot) {

@@ -132,6 +132,23 @@ TEST_CASE("a second owner joins the running server and leaves it running", "[loc
   CHECK(stop(owner) == 0);
 }
 
+TEST_CASE("who joined a server takes it over when its owner leaves", "[local_pg][server]") {
+  const bool killed = GENERATE(false, true);
+  CAPTURE(killed);
+  Project project;
+  Process owner = project.owner();
+  await_output(owner, "ready");
+  Process guest = project.owner();
+  await_output(guest, "attached");
+  CHECK(project.ask("create table kept as select 42 as answer") == "");
+  owner.signal(killed ? SIGKILL : SIGTERM);
+  owner.wait(20s);
+  await_output(guest, "restarted");
+  CHECK(project.ask("select answer from kept") == "42");
+  CHECK(stop(guest) == 0);
+  CHECK_FALSE(local_pg::running_postmaster(project.data()));
+}
+
 TEST_CASE("a server that was killed comes back with what was committed", "[local_pg][server]") {
   Project project;
   Process owner = project.owner();
