@@ -34,6 +34,10 @@ class Project {
       const passwd* entry = getpwnam(user_.c_str());
       REQUIRE(entry != nullptr);
       REQUIRE(chown(folder_.path().c_str(), entry->pw_uid, entry->pw_gid) == 0);
+      // The build folder may lie where this user may not go, such as in root's home.
+      for (const char* program : {"/local_pg_probe", "/exec_shim_probe"}) {
+        fs::copy_file(PGFLOW_BIN_DIR + std::string(program), folder_.path() + program);
+      }
     }
   }
   ~Project() {
@@ -45,6 +49,7 @@ class Project {
   std::string run_dir() const { return folder_.path() + "/run"; }
 
   Process owner(const std::vector<std::string>& more = {}) const {
+    const std::string programs = user_.empty() ? PGFLOW_BIN_DIR : folder_.path();
     std::vector<std::string> arguments;
     if (!user_.empty()) {
       arguments = {
@@ -55,10 +60,7 @@ class Project {
       };
     }
     for (std::string argument :
-         {std::string(PGFLOW_BIN_DIR "/local_pg_probe"),
-          root(),
-          run_dir(),
-          std::string(PGFLOW_BIN_DIR "/exec_shim_probe")}) {
+         {programs + "/local_pg_probe", root(), run_dir(), programs + "/exec_shim_probe"}) {
       arguments.push_back(std::move(argument));
     }
     arguments.insert(arguments.end(), more.begin(), more.end());
