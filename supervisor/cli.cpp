@@ -85,12 +85,13 @@ void add_database(CLI::App& verb, Common& common) {
   add_config(verb, common);
 }
 
-void add_timeout(CLI::App& verb, Timeout& timeout) {
-  verb.add_option_function<std::string>(
+CLI::Option* add_timeout(CLI::App& verb, Timeout& timeout) {
+  return verb
+      .add_option_function<std::string>(
           "--timeout",
           [&timeout](const std::string& value) { timeout = parse_duration(value); },
           "Give up after this time (exit code 124)"
-  )
+      )
       ->check([](const std::string& value) {
         return parse_duration(value)
                    ? std::string()
@@ -149,8 +150,9 @@ void add_reading_verbs(CLI::App& app, Parsed& parsed) {
       [&] { return cli::coverage(parsed.common, parsed.coverage); }
   );
   coverage.add_option("flow", parsed.coverage.flows, "Only these flows")->type_name("FLOW");
-  coverage.add_flag("--wait", parsed.coverage.wait, "Wait until all steps are covered");
-  add_timeout(coverage, parsed.coverage.timeout);
+  CLI::Option* coverage_wait =
+      coverage.add_flag("--wait", parsed.coverage.wait, "Wait until all steps are covered");
+  add_timeout(coverage, parsed.coverage.timeout)->needs(coverage_wait);
   add_database(coverage, parsed.common);
   add_output(coverage, parsed.common);
 }
@@ -169,10 +171,10 @@ void add_run_verbs(CLI::App& app, Parsed& parsed) {
   start.add_flag(
       "--each-line", parsed.run_start.each_line, "The input is JSON lines: one run for each"
   );
-  start.add_flag(
+  CLI::Option* start_wait = start.add_flag(
       "--wait", parsed.run_start.wait, "Wait for the end (exit code 1 when a run failed)"
   );
-  add_timeout(start, parsed.run_start.timeout);
+  add_timeout(start, parsed.run_start.timeout)->needs(start_wait);
   add_database(start, parsed.common);
   add_output(start, parsed.common);
 

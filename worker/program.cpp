@@ -30,13 +30,19 @@ constexpr const char* kHelp = R"(A pgflow worker program.
   --help                        this text
 
 The database is DATABASE_URL, or what libpq's own variables name.
-Exit codes: 0 done or drained, 64 wrong arguments, 65 unusable flow definition, 70 internal error.
+Exit codes: 0 done or drained, 64 wrong arguments, 65 unusable flow definition or input,
+70 internal error, also a handler that throws.
 )";
 
 // A wrong command line.
 struct UsageError : Exception {
   UsageError(std::string message, std::string detail, std::string hint)
       : Exception({"usage", std::move(message), std::move(detail), std::move(hint)}) {}
+};
+
+// An input that does not fit the handler, or an output that has no JSON form.
+struct DataError : Exception {
+  using Exception::Exception;
 };
 
 enum class Role { none, help, describe, worker, invoke };
@@ -231,6 +237,17 @@ const StepDefinition& find_step(const FlowDefinition& flow, const std::string& s
   throw StepSelectionError(StepSelectionError::Reason::unknown, flow.slug, slug, known);
 }
 
+// In words, for somebody who calls a handler by hand.
+std::string shape_of_input(const StepDefinition& step) {
+  if (step.kind == StepKind::map) return "one element of the array";
+  if (step.depends_on.empty()) return "the flow's input";
+  std::string outputs;
+  for (const std::string& dependency : step.depends_on) {
+    outputs += (outputs.empty() ? "\"" : ", \"") + dependency + "\": …";
+  }
+  return "the outputs of its dependencies, {" + outputs + "}";
+}
+
 void invoke(const FlowDefinition& flow, const CommandLine& line, const Resources& lent) {
   const StepDefinition& step = find_step(flow, *line.step);
   const std::string input = read_all(std::cin);
@@ -250,7 +267,13 @@ void invoke(const FlowDefinition& flow, const CommandLine& line, const Resources
   call.deadline = std::chrono::steady_clock::time_point::max();
   call.log = &log;
   call.resources = &resources.bound();
-  print(step.invoke(step.handler.get(), call) + "\n");
+  try {
+    print(step.invoke(step.handler.get(), call) + "\n");
+  } catch (const JsonError& e) {
+    Error error = e.error();
+    error.hint = "stdin takes what the step gets: " + shape_of_input(step) + ".";
+    throw DataError(std::move(error));
+  }
 }
 
 int work(const ProgramFlow& flow, CommandLine line, Resources resources) {
@@ -307,6 +330,8 @@ int run_program(
     }
     return play(std::move(line), make(), std::move(resources));
   } catch (const FlowError& e) {
+    return report(e.error(), ExitCode::bad_definition);
+  } catch (const DataError& e) {
     return report(e.error(), ExitCode::bad_definition);
   } catch (const StepSelectionError& e) {
     return report(e.error(), ExitCode::usage);

@@ -48,14 +48,12 @@ Outcome<Exit> config_check(const Common& common, const std::filesystem::path& fi
   }
   ConfigCheckView view{loaded.has_value(), {}};
   if (!loaded) {
-    for (const settings::Problem& problem : loaded.error().problems) {
+    view.valid = true;
+    for (settings::Problem& problem : loaded.error().problems) {
+      // A project of `pgflow dev` names no database: that makes no file wrong.
+      problem.warning = problem.path == "database.url" && problem.reason == "is missing";
+      view.valid = view.valid && problem.warning;
       view.problems.push_back(view_of(problem));
-    }
-    // A project of `pgflow dev` names no database: that alone makes no file wrong.
-    const auto& first = loaded.error().problems.front();
-    if (first.reason == "is missing" && settings::load(file, {.database_url = "postgresql:///"})) {
-      view.valid = true;
-      for (ConfigProblemView& problem : view.problems) problem.warning = true;
     }
   }
   if (common.output == Output::json) {

@@ -107,7 +107,12 @@ class Screen {
       fact(
           "flow " + flow.slug,
           flow.compiled,
-          fmt::format("mode={}  {}", flow.queue_mode, counted(flow.queues, "queue"))
+          fmt::format(
+              "mode={}  {}{}",
+              flow.queue_mode,
+              counted(flow.queues, "queue"),
+              flow.compiled == "recompiled" ? "  its old runs were deleted" : ""
+          )
       );
     }
     for (const supervisor::PoolView& pool : snapshot.pools) {

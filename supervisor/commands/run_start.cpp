@@ -63,7 +63,14 @@ Outcome<std::vector<std::string>> split_input(const Input& input, bool each_line
   const json::ParseOptions options{.source = input.source};
   if (!each_line) {
     Result<json::Value> value = json::parse(input.text, options);
-    if (!value) return invalid_input(value.error());
+    if (!value) {
+      Error error = value.error();
+      const std::size_t line_end = input.text.find('\n');
+      if (line_end != std::string::npos && json::parse(input.text.substr(0, line_end), options)) {
+        error.hint = "nothing was started; --each-line starts one run for each line";
+      }
+      return invalid_input(error);
+    }
     return std::vector<std::string>(1, input.text);
   }
   std::vector<std::string> lines;

@@ -79,14 +79,22 @@ TEST_CASE("invoke runs one handler by hand", "[worker][program]") {
   CHECK(without.err.find("hint: Give it with --flow-input FILE.") != std::string::npos);
 }
 
-TEST_CASE("a handler that fails by hand ends with 70 and its message", "[worker][program]") {
+TEST_CASE("a handler that fails by hand ends with 70, a wrong input with 65", "[worker][program]") {
   const Ended thrown = run("--pgflow-invoke classify --flow threadsV1", R"({"text":"boom"})");
   CHECK(thrown.code == 70);
   CHECK(thrown.out.empty());
   CHECK(thrown.err.find("error: cannot classify that\n") != std::string::npos);
   const Ended unreadable = run("--pgflow-invoke classify --flow threadsV1", R"({"txt":1})");
-  CHECK(unreadable.code == 70);
-  CHECK(unreadable.err == "error: /text: is missing\n");
+  CHECK(unreadable.code == 65);
+  CHECK(
+      unreadable.err ==
+      "error: /text: is missing\nhint: stdin takes what the step gets: the flow's input.\n"
+  );
+  const Ended dependent = run("--pgflow-invoke deliverSlack --flow threadsV1", "{}");
+  CHECK(dependent.code == 65);
+  CHECK(
+      dependent.err.find("the outputs of its dependencies, {\"classify\": …}") != std::string::npos
+  );
 }
 
 TEST_CASE("a wrong command line ends with 64 and a way out", "[worker][program]") {

@@ -6,6 +6,7 @@
 
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -82,7 +83,9 @@ class Run {
 // that what JSON cannot hold is seen.
 template <class I, class S, class... St, class... P>
 Run<Flow<I, S, St...>> run(
-    const Flow<I, S, St...>& flow, const I& input, const Provided<P>&... resources
+    const Flow<I, S, St...>& flow,
+    const std::type_identity_t<I>& input,
+    const Provided<P>&... resources
 ) {
   using F = Flow<I, S, St...>;
   using Have = pgflow::detail::join_t<InProcessPlatform::provides, types<P...>>;
