@@ -125,10 +125,19 @@ TEST_CASE(
 
 TEST_CASE("a second owner joins the running server and leaves it running", "[local_pg][server]") {
   Project project;
-  Process owner = project.owner();
-  Process guest = project.owner();  // while the first one is still making the cluster
-  await_output(owner, "ready");
-  await_output(guest, "attached found postgresql:///pgflow?host=");
+  // At once: whoever comes second joins, also while the first one is still making the cluster.
+  Process one = project.owner();
+  Process other = project.owner();
+  const auto says = [](const Process& process, const std::string& begin) {
+    return process.out().find(begin) != std::string::npos;
+  };
+  eventually("one is the owner, the other has joined", 60s, [&] {
+    return (says(one, "ready created") && says(other, "attached found postgresql:///pgflow?host=")
+           ) ||
+           (says(other, "ready created") && says(one, "attached found postgresql:///pgflow?host="));
+  });
+  Process& owner = says(one, "ready") ? one : other;
+  Process& guest = says(one, "ready") ? other : one;
   CHECK(stop(guest) == 0);
   CHECK(project.ask("select 1") == "1");
   CHECK(stop(owner) == 0);
