@@ -9,7 +9,7 @@
 
 -- pgflow._prune_workers: all silent workers; returns how many.
 create or replace function pgflow._prune_workers(p_before timestamptz) returns int
-language plpgsql set search_path = ''
+language plpgsql set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_count int;
@@ -22,7 +22,7 @@ $$;
 
 -- pgflow._prune_runs: up to batch_size ended runs, oldest flow by flow; returns how many.
 create or replace function pgflow._prune_runs(p_before timestamptz, p_batch_size int) returns int
-language plpgsql set search_path = ''
+language plpgsql set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_runs uuid[];
@@ -63,7 +63,7 @@ $$;
 
 -- pgflow._prune_archive: up to batch_size archived messages of one queue; returns how many.
 create or replace function pgflow._prune_archive(p_queue_name text, p_before timestamptz, p_batch_size int) returns int
-language plpgsql set search_path = ''
+language plpgsql set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_archive constant text := pgmq.format_table_name(p_queue_name, 'a');
@@ -84,7 +84,7 @@ end;
 $$;
 
 create or replace function pgflow._pruned_queues() returns setof text
-language sql stable set search_path = ''
+language sql stable set search_path = pg_catalog, pg_temp
 as $$
   select s.queue_name from pgflow.steps s
   union
@@ -93,7 +93,7 @@ as $$
 $$;
 
 create or replace function pgflow.prune_data_older_than(retention_interval interval) returns void
-language plpgsql set search_path = ''
+language plpgsql set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_before constant timestamptz := now() - retention_interval;

@@ -6,7 +6,7 @@
 -- Send ----------------------------------------------------------------------------------------------------------------
 
 create or replace function pgmq.send(queue_name text, msg jsonb, headers jsonb, delay timestamptz) returns setof bigint
-language plpgsql set search_path = ''
+language plpgsql set search_path = pg_catalog, pg_temp
 as $$
 begin
   return query execute format(
@@ -17,29 +17,29 @@ end;
 $$;
 
 create or replace function pgmq.send(queue_name text, msg jsonb) returns setof bigint
-language sql set search_path = ''
+language sql set search_path = pg_catalog, pg_temp
 as $$ select pgmq.send(queue_name, msg, null::jsonb, clock_timestamp()) $$;
 
 create or replace function pgmq.send(queue_name text, msg jsonb, headers jsonb) returns setof bigint
-language sql set search_path = ''
+language sql set search_path = pg_catalog, pg_temp
 as $$ select pgmq.send(queue_name, msg, headers, clock_timestamp()) $$;
 
 create or replace function pgmq.send(queue_name text, msg jsonb, delay int) returns setof bigint
-language sql set search_path = ''
+language sql set search_path = pg_catalog, pg_temp
 as $$ select pgmq.send(queue_name, msg, null::jsonb, clock_timestamp() + make_interval(secs => delay)) $$;
 
 create or replace function pgmq.send(queue_name text, msg jsonb, delay timestamptz) returns setof bigint
-language sql set search_path = ''
+language sql set search_path = pg_catalog, pg_temp
 as $$ select pgmq.send(queue_name, msg, null::jsonb, delay) $$;
 
 create or replace function pgmq.send(queue_name text, msg jsonb, headers jsonb, delay int) returns setof bigint
-language sql set search_path = ''
+language sql set search_path = pg_catalog, pg_temp
 as $$ select pgmq.send(queue_name, msg, headers, clock_timestamp() + make_interval(secs => delay)) $$;
 
 -- pgmq.send_batch: ids come in the order of msgs; an empty array sends nothing.
 create or replace function pgmq.send_batch(queue_name text, msgs jsonb[], headers jsonb[], delay timestamptz)
 returns setof bigint
-language plpgsql set search_path = ''
+language plpgsql set search_path = pg_catalog, pg_temp
 as $$
 begin
   if cardinality(headers) <> cardinality(msgs) then
@@ -57,23 +57,23 @@ end;
 $$;
 
 create or replace function pgmq.send_batch(queue_name text, msgs jsonb[]) returns setof bigint
-language sql set search_path = ''
+language sql set search_path = pg_catalog, pg_temp
 as $$ select pgmq.send_batch(queue_name, msgs, null::jsonb[], clock_timestamp()) $$;
 
 create or replace function pgmq.send_batch(queue_name text, msgs jsonb[], headers jsonb[]) returns setof bigint
-language sql set search_path = ''
+language sql set search_path = pg_catalog, pg_temp
 as $$ select pgmq.send_batch(queue_name, msgs, headers, clock_timestamp()) $$;
 
 create or replace function pgmq.send_batch(queue_name text, msgs jsonb[], delay int) returns setof bigint
-language sql set search_path = ''
+language sql set search_path = pg_catalog, pg_temp
 as $$ select pgmq.send_batch(queue_name, msgs, null::jsonb[], clock_timestamp() + make_interval(secs => delay)) $$;
 
 create or replace function pgmq.send_batch(queue_name text, msgs jsonb[], delay timestamptz) returns setof bigint
-language sql set search_path = ''
+language sql set search_path = pg_catalog, pg_temp
 as $$ select pgmq.send_batch(queue_name, msgs, null::jsonb[], delay) $$;
 
 create or replace function pgmq.send_batch(queue_name text, msgs jsonb[], headers jsonb[], delay int) returns setof bigint
-language sql set search_path = ''
+language sql set search_path = pg_catalog, pg_temp
 as $$ select pgmq.send_batch(queue_name, msgs, headers, clock_timestamp() + make_interval(secs => delay)) $$;
 
 -- Receive -------------------------------------------------------------------------------------------------------------
@@ -81,7 +81,7 @@ as $$ select pgmq.send_batch(queue_name, msgs, headers, clock_timestamp() + make
 -- pgmq.read: leases up to qty visible messages, the smallest ids first, for vt seconds.
 create or replace function pgmq.read(queue_name text, vt int, qty int, conditional jsonb default '{}')
 returns setof pgmq.message_record
-language plpgsql set search_path = '' set enable_seqscan = off
+language plpgsql set search_path = pg_catalog, pg_temp set enable_seqscan = off
 as $$
 begin
   return query execute format(
@@ -108,7 +108,7 @@ create or replace function pgmq.read_with_poll(
   poll_interval_ms int default 100,
   conditional jsonb default '{}'
 ) returns setof pgmq.message_record
-language plpgsql set search_path = ''
+language plpgsql set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_until timestamptz := clock_timestamp() + make_interval(secs => max_poll_seconds);
@@ -124,7 +124,7 @@ $$;
 
 -- pgmq.pop: takes the qty oldest visible messages out of the queue.
 create or replace function pgmq.pop(queue_name text, qty int) returns setof pgmq.message_record
-language plpgsql set search_path = '' set enable_seqscan = off
+language plpgsql set search_path = pg_catalog, pg_temp set enable_seqscan = off
 as $$
 begin
   return query execute format(
@@ -140,12 +140,12 @@ end;
 $$;
 
 create or replace function pgmq.pop(queue_name text) returns setof pgmq.message_record
-language sql set search_path = ''
+language sql set search_path = pg_catalog, pg_temp
 as $$ select p.msg_id, p.read_ct, p.enqueued_at, p.vt, p.message, p.headers from pgmq.pop(queue_name, 1) p $$;
 
 -- pgmq.set_vt: the messages are visible again vt seconds from now.
 create or replace function pgmq.set_vt(queue_name text, msg_ids bigint[], vt int) returns setof pgmq.message_record
-language plpgsql set search_path = '' set enable_seqscan = off
+language plpgsql set search_path = pg_catalog, pg_temp set enable_seqscan = off
 as $$
 begin
   return query execute format(
@@ -158,7 +158,7 @@ end;
 $$;
 
 create or replace function pgmq.set_vt(queue_name text, msg_id bigint, vt int) returns setof pgmq.message_record
-language sql set search_path = ''
+language sql set search_path = pg_catalog, pg_temp
 as $$
   select s.msg_id, s.read_ct, s.enqueued_at, s.vt, s.message, s.headers from pgmq.set_vt(queue_name, array[msg_id], vt) s
 $$;
@@ -167,7 +167,7 @@ $$;
 
 -- pgmq.archive: moves messages to the archive and returns the ids that were there.
 create or replace function pgmq.archive(queue_name text, msg_ids bigint[]) returns setof bigint
-language plpgsql set search_path = '' set enable_seqscan = off
+language plpgsql set search_path = pg_catalog, pg_temp set enable_seqscan = off
 as $$
 begin
   return query execute format(
@@ -184,11 +184,11 @@ end;
 $$;
 
 create or replace function pgmq.archive(queue_name text, msg_id bigint) returns boolean
-language sql set search_path = ''
+language sql set search_path = pg_catalog, pg_temp
 as $$ select exists (select from pgmq.archive(queue_name, array[msg_id])) $$;
 
 create or replace function pgmq.delete(queue_name text, msg_ids bigint[]) returns setof bigint
-language plpgsql set search_path = '' set enable_seqscan = off
+language plpgsql set search_path = pg_catalog, pg_temp set enable_seqscan = off
 as $$
 begin
   return query execute format(
@@ -198,12 +198,12 @@ end;
 $$;
 
 create or replace function pgmq.delete(queue_name text, msg_id bigint) returns boolean
-language sql set search_path = ''
+language sql set search_path = pg_catalog, pg_temp
 as $$ select exists (select from pgmq.delete(queue_name, array[msg_id])) $$;
 
 -- pgmq.purge_queue: empties a queue and returns how many messages it had.
 create or replace function pgmq.purge_queue(queue_name text) returns bigint
-language plpgsql set search_path = ''
+language plpgsql set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_queue text := pgmq.format_table_name(queue_name, 'q');

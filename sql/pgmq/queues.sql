@@ -2,7 +2,7 @@
 
 -- pgmq.format_table_name: the table of a queue; prefix q is the queue, a its archive.
 create or replace function pgmq.format_table_name(queue_name text, prefix text) returns text
-language plpgsql immutable set search_path = ''
+language plpgsql immutable set search_path = pg_catalog, pg_temp
 as $$
 begin
   if queue_name ~ '[$;'']|--' then
@@ -14,7 +14,7 @@ $$;
 
 -- 47, so that template_pgmq_q_<name> is a name PostgreSQL does not cut.
 create or replace function pgmq.validate_queue_name(queue_name text) returns void
-language plpgsql immutable set search_path = ''
+language plpgsql immutable set search_path = pg_catalog, pg_temp
 as $$
 begin
   if length(queue_name) > 47 then
@@ -26,13 +26,13 @@ $$;
 
 -- Creation and removal of one queue wait for each other until the end of the transaction.
 create or replace function pgmq.acquire_queue_lock(queue_name text) returns void
-language sql set search_path = ''
+language sql set search_path = pg_catalog, pg_temp
 as $$
   select pg_advisory_xact_lock(hashtext('pgmq.queue_' || lower(queue_name collate "C")))
 $$;
 
 create or replace function pgmq._create(queue_name text, is_unlogged boolean) returns void
-language plpgsql set search_path = '' set client_min_messages = warning
+language plpgsql set search_path = pg_catalog, pg_temp set client_min_messages = warning
 as $$
 declare
   v_queue text := pgmq.format_table_name(queue_name, 'q');
@@ -78,15 +78,15 @@ end;
 $$;
 
 create or replace function pgmq.create_non_partitioned(queue_name text) returns void
-language sql set search_path = ''
+language sql set search_path = pg_catalog, pg_temp
 as $$ select pgmq._create(queue_name, false) $$;
 
 create or replace function pgmq.create(queue_name text) returns void
-language sql set search_path = ''
+language sql set search_path = pg_catalog, pg_temp
 as $$ select pgmq._create(queue_name, false) $$;
 
 create or replace function pgmq.create_unlogged(queue_name text) returns void
-language sql set search_path = ''
+language sql set search_path = pg_catalog, pg_temp
 as $$ select pgmq._create(queue_name, true) $$;
 
 create or replace function pgmq.create_partitioned(
@@ -94,7 +94,7 @@ create or replace function pgmq.create_partitioned(
   partition_interval text default '10000',
   retention_interval text default '100000'
 ) returns void
-language plpgsql set search_path = ''
+language plpgsql set search_path = pg_catalog, pg_temp
 as $$
 begin
   raise exception 'partitioned queues need the pgmq and pg_partman extensions'
@@ -104,7 +104,7 @@ $$;
 
 -- pgmq.drop_queue: drops what exactly this spelling created; false and a notice when it is not listed.
 create or replace function pgmq.drop_queue(queue_name text) returns boolean
-language plpgsql set search_path = ''
+language plpgsql set search_path = pg_catalog, pg_temp
 as $$
 begin
   perform pgmq.acquire_queue_lock(queue_name);
@@ -122,7 +122,7 @@ end;
 $$;
 
 create or replace function pgmq.drop_queue(queue_name text, partitioned boolean) returns boolean
-language plpgsql set search_path = ''
+language plpgsql set search_path = pg_catalog, pg_temp
 as $$
 begin
   raise warning 'drop_queue(queue_name, partitioned) is deprecated, call drop_queue(queue_name)';
@@ -131,13 +131,13 @@ end;
 $$;
 
 create or replace function pgmq.list_queues() returns setof pgmq.queue_record
-language sql stable set search_path = ''
+language sql stable set search_path = pg_catalog, pg_temp
 as $$
   select m.queue_name, m.is_partitioned, m.is_unlogged, m.created_at from pgmq.meta m
 $$;
 
 create or replace function pgmq.metrics(queue_name text) returns pgmq.metrics_result
-language plpgsql set search_path = ''
+language plpgsql set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_queue text := pgmq.format_table_name(queue_name, 'q');
@@ -161,14 +161,14 @@ end;
 $$;
 
 create or replace function pgmq.metrics_all() returns setof pgmq.metrics_result
-language sql set search_path = ''
+language sql set search_path = pg_catalog, pg_temp
 as $$
   select (pgmq.metrics(m.queue_name)).* from pgmq.meta m
 $$;
 
 -- The extension needed this to keep an archive when it was dropped; our tables belong to no extension.
 create or replace function pgmq.detach_archive(queue_name text) returns void
-language plpgsql set search_path = ''
+language plpgsql set search_path = pg_catalog, pg_temp
 as $$
 begin
   raise warning 'detach_archive is deprecated and does nothing';

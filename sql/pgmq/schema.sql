@@ -9,7 +9,7 @@ comment on schema pgmq is 'PGMQ-compatible queues installed by pgflow; the exten
 
 -- Marks this schema as ours. The extension has no such function.
 create function pgmq._fallback_version() returns int
-language sql immutable set search_path = ''
+language sql immutable set search_path = pg_catalog, pg_temp
 as $$ select 1 $$;
 
 create table pgmq.meta (

@@ -15,7 +15,7 @@ finds() {
 }
 finds 'a fresh schema is valid' 0 'version 3  valid' 'functions as shipped'
 
-ask "$database" "create or replace function pgflow.is_local() returns boolean language sql stable set search_path = '' as 'select true';
+ask "$database" "create or replace function pgflow.is_local() returns boolean language sql stable set search_path = pg_catalog, pg_temp as 'select true';
   drop function pgflow.heartbeat(uuid);
   grant execute on function pgflow.schema_version() to public;
   create or replace function pgmq.validate_queue_name(queue_name text) returns void language sql immutable as '';

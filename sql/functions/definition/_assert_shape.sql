@@ -3,7 +3,7 @@
 -- Promises: what passes violates no constraint of pgflow.steps and pgflow.deps.
 -- Refuses: shape_invalid, duplicate_dependency, map_dependencies; the first problem in the order of the steps.
 create or replace function pgflow._assert_shape(p_flow_slug text, p_shape jsonb) returns void
-language plpgsql immutable set search_path = ''
+language plpgsql immutable set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_problem record;

@@ -3,7 +3,7 @@
 -- Promises: empty when equal; the count first, then step by step. Options and the order of dependencies do not count; a
 --   slug, type or mode that one side leaves out is no difference; a pattern that is left out is {"defined": false}.
 create or replace function pgflow._compare_flow_shapes(p_local jsonb, p_db jsonb) returns text[]
-language plpgsql immutable set search_path = ''
+language plpgsql immutable set search_path = pg_catalog, pg_temp
 as $$
 begin
   return array(

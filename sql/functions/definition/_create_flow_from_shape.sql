@@ -8,7 +8,7 @@ create or replace function pgflow._create_flow_from_shape(
   p_shape jsonb,
   p_queue_mode text default 'flow'
 ) returns void
-language plpgsql set search_path = ''
+language plpgsql set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_routes constant jsonb := pgflow._derive_queue_routes(p_flow_slug, p_shape, p_queue_mode);

@@ -3,7 +3,7 @@
 -- Promises: steps in their order, dependencies sorted bytewise, no options (they are never compared); {"steps": []} for
 --   a flow that does not exist.
 create or replace function pgflow._get_flow_shape(p_flow_slug text) returns jsonb
-language plpgsql stable set search_path = ''
+language plpgsql stable set search_path = pg_catalog, pg_temp
 as $$
 begin
   return (

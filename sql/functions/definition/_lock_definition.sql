@@ -3,7 +3,7 @@
 -- Locks: the advisory lock (1, hash of the lower case slug): first in the global order, exclusive or shared.
 -- Promises: re-entrant; generated names of different flows never meet, so no lock across flows is needed.
 create or replace function pgflow._lock_definition(p_flow_slug text, p_shared boolean default false) returns void
-language plpgsql set search_path = ''
+language plpgsql set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_key constant int := hashtext(lower(p_flow_slug collate "C"));

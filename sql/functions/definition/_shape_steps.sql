@@ -3,7 +3,7 @@
 -- Promises: a missing shape, {} and missing steps are the empty flow; every element is an object with a text slug.
 -- Refuses: shape_invalid, for anything else.
 create or replace function pgflow._shape_steps(p_flow_slug text, p_shape jsonb) returns jsonb
-language plpgsql immutable set search_path = ''
+language plpgsql immutable set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_steps constant jsonb := coalesce(nullif(p_shape -> 'steps', 'null'), '[]');

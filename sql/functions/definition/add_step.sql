@@ -18,7 +18,7 @@ create or replace function pgflow.add_step(
   when_unmet text default 'skip',
   when_exhausted text default 'fail'
 ) returns pgflow.steps
-language plpgsql set search_path = ''
+language plpgsql set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_flow_slug constant text := add_step.flow_slug;

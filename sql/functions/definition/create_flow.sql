@@ -10,7 +10,7 @@ create or replace function pgflow.create_flow(
   base_delay int default null,
   timeout int default null
 ) returns pgflow.flows
-language plpgsql set search_path = ''
+language plpgsql set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_queue constant text := lower(create_flow.flow_slug collate "C");

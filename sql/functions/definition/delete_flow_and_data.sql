@@ -5,7 +5,7 @@
 --   mode only: a queue of that name beside a step-mode flow is somebody else's. All or nothing.
 -- Refuses: queue_ambiguous (42P09).
 create or replace function pgflow.delete_flow_and_data(p_flow_slug text) returns void
-language plpgsql set search_path = ''
+language plpgsql set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_queue text;

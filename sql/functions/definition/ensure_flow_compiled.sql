@@ -11,7 +11,7 @@ create or replace function pgflow.ensure_flow_compiled(
   queue_mode text default 'flow',
   route_map jsonb default null
 ) returns jsonb
-language plpgsql set search_path = ''
+language plpgsql set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_flow_slug constant text := ensure_flow_compiled.flow_slug;

@@ -4,7 +4,7 @@
 --   which pgflow keeps for generated queue names; not the word run.
 -- Refuses: nothing; anything else, NULL included, is false.
 create or replace function pgflow.is_valid_slug(slug text) returns boolean
-language sql immutable parallel safe set search_path = ''
+language sql immutable parallel safe set search_path = pg_catalog, pg_temp
 as $$
   select coalesce(
     slug collate "C" ~ '^[a-zA-Z](_?[a-zA-Z0-9])*$' and length(slug) <= 128 and slug <> 'run',

@@ -3,7 +3,7 @@
 -- Promises: compares with the number a program was built for.
 -- Refuses: nothing.
 create or replace function pgflow.schema_version() returns int
-language sql stable set search_path = ''
+language sql stable set search_path = pg_catalog, pg_temp
 as $$
   select max(m.version) from pgflow.schema_migrations m
 $$;

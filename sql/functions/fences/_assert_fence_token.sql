@@ -6,7 +6,7 @@ create or replace function pgflow._assert_fence_token(fence pgflow.fences, token
 returns void
 language plpgsql
 immutable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   if fence.token_hash is distinct from sha256(convert_to(token, 'UTF8')) then

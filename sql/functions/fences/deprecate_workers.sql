@@ -6,7 +6,7 @@ create or replace function pgflow.deprecate_workers(function_names text[])
 returns int
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_count int;

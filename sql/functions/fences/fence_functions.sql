@@ -17,7 +17,7 @@ create or replace function pgflow.fence_functions(
 returns table (function_name text, was_enabled boolean)
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_token_hash constant bytea := sha256(convert_to(token, 'UTF8'));

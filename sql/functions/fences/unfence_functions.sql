@@ -9,7 +9,7 @@ create or replace function pgflow.unfence_functions(fence_id uuid, token text de
 returns table (function_name text, enabled boolean, is_fenced boolean)
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_fence pgflow.fences;

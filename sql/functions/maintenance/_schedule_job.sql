@@ -6,7 +6,7 @@ create or replace function pgflow._schedule_job(job_name text, cron_interval tex
 returns text
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   if to_regnamespace('cron') is null then

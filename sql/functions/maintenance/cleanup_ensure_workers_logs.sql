@@ -7,7 +7,7 @@ returns table (cron_deleted bigint)
 language plpgsql
 volatile
 security definer
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   if to_regclass('cron.job_run_details') is null then

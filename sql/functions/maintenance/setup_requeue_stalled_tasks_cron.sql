@@ -7,7 +7,7 @@ returns text
 language plpgsql
 volatile
 security definer
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   return pgflow._schedule_job('pgflow_requeue_stalled_tasks', cron_interval, 'select pgflow.requeue_stalled_tasks()');

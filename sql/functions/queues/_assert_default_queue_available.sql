@@ -4,7 +4,7 @@
 --   idx_flows_normalized_slug.
 -- Refuses: default_queue_taken (23505).
 create or replace function pgflow._assert_default_queue_available(p_flow_slug text) returns void
-language plpgsql stable set search_path = ''
+language plpgsql stable set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_queue constant text := lower(p_flow_slug collate "C");

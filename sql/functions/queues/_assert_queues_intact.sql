@@ -3,7 +3,7 @@
 -- Promises: writes nothing. A missing default queue of a flow-mode flow is a warning: create_flow brings it back.
 -- Refuses: in step mode, what _assert_step_queues_available refuses.
 create or replace function pgflow._assert_queues_intact(p_flow_slug text, p_queue_mode text, p_routes jsonb) returns void
-language plpgsql stable set search_path = ''
+language plpgsql stable set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_default_queue constant text := lower(p_flow_slug collate "C");

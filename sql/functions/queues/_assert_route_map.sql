@@ -3,7 +3,7 @@
 -- Promises: NULL passes (direct SQL sends none); otherwise same length, same order, same pairs; other keys are ignored.
 -- Refuses: route_map_length, route_map_entry. A caller never decides a queue's name.
 create or replace function pgflow._assert_route_map(p_flow_slug text, p_routes jsonb, p_supplied jsonb) returns void
-language plpgsql immutable set search_path = ''
+language plpgsql immutable set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_expected constant int := jsonb_array_length(p_routes);

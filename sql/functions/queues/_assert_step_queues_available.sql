@@ -5,7 +5,7 @@
 -- Refuses: queue_foreign_owner of any name before queue_ambiguous of any, and that before queue_missing and queue_unowned;
 --   among equals the first in the order of the names.
 create or replace function pgflow._assert_step_queues_available(p_flow_slug text, p_queue_names text[]) returns text[]
-language plpgsql stable set search_path = ''
+language plpgsql stable set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_queue record;

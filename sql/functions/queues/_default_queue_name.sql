@@ -3,7 +3,7 @@
 -- Promises: the lower case slug, at most 47 characters.
 -- Refuses: default_queue_name, when it is longer.
 create or replace function pgflow._default_queue_name(p_flow_slug text) returns text
-language plpgsql immutable set search_path = ''
+language plpgsql immutable set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_queue constant text := lower(p_flow_slug collate "C");

@@ -7,7 +7,7 @@
 --   default_queue_name, PGMQ's own error, duplicate_queue_route.
 create or replace function pgflow._derive_queue_routes(p_flow_slug text, p_shape jsonb, p_queue_mode text)
 returns jsonb
-language plpgsql set search_path = ''
+language plpgsql set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_slug_rules constant text := 'A slug has 1 to 128 ASCII letters, digits and single underscores, starts with a letter, '

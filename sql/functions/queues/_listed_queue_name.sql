@@ -3,7 +3,7 @@
 -- Promises: the one listed spelling of a normalized name; the name itself when none is listed.
 -- Refuses: two listed spellings of one table (queue_ambiguous, 42P09).
 create or replace function pgflow._listed_queue_name(p_queue_name text) returns text
-language plpgsql stable set search_path = ''
+language plpgsql stable set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_spellings text[];

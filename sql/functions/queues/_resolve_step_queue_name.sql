@@ -5,7 +5,7 @@
 -- Refuses: flow_queue_name, when not even <flow>__0 fits; step_queue_name, when neither name of this step fits.
 create or replace function pgflow._resolve_step_queue_name(p_flow_slug text, p_step_slug text, p_step_index int)
 returns text
-language plpgsql immutable set search_path = ''
+language plpgsql immutable set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_limit constant int := 47;

@@ -8,7 +8,7 @@ create or replace function pgflow.next_visible_at(queue_name text)
 returns timestamptz
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_table text := pgmq.format_table_name(queue_name, 'q');

@@ -5,7 +5,7 @@
 -- Refuses: nothing; an unknown flow has no rows.
 create or replace function pgflow.route_coverage(p_flow_slug text default null)
 returns table (flow_slug text, step_index int, step_slug text, queue_name text, live_workers int, covered boolean)
-language sql stable set search_path = ''
+language sql stable set search_path = pg_catalog, pg_temp
 as $$
   select s.flow_slug, s.step_index, s.step_slug, s.queue_name, l.live_workers, l.live_workers > 0
     from pgflow.flows f

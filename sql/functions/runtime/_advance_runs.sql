@@ -7,7 +7,7 @@
 create or replace function pgflow._advance_runs(run_ids uuid[], step_slugs text[])
 returns int
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_released record;

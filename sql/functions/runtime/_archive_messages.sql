@@ -5,7 +5,7 @@
 create or replace function pgflow._archive_messages(queue_names text[], message_ids bigint[])
 returns int
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   if coalesce(cardinality(queue_names), 0) = 0 then

@@ -28,7 +28,7 @@ returns table (
   flow_input jsonb
 )
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 as $$

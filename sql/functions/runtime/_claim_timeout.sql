@@ -8,7 +8,7 @@ create or replace function pgflow._claim_timeout(flow_slug text, queue_name text
 returns int
 language plpgsql
 stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_queue_mode text;

@@ -11,7 +11,7 @@ create or replace function pgflow._complete_taskless_steps(
   out ready_step_slugs text[]
 )
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 as $$

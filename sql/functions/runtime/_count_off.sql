@@ -5,7 +5,7 @@
 create or replace function pgflow._count_off(run_ids uuid[])
 returns uuid[]
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 as $$

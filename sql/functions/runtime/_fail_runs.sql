@@ -12,7 +12,7 @@ create or replace function pgflow._fail_runs(
 )
 returns int
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 as $$

@@ -13,7 +13,7 @@ create or replace function pgflow._fail_type_violation(
 )
 returns boolean
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_type text := coalesce(jsonb_typeof(output), 'null');

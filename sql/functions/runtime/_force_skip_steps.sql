@@ -8,7 +8,7 @@
 create or replace function pgflow._force_skip_steps(run_ids uuid[], step_slugs text[], skip_reason text)
 returns uuid[]
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 as $$

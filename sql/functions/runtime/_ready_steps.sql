@@ -4,7 +4,7 @@
 
 create or replace function pgflow._ready_steps(p_run_id uuid, out run_ids uuid[], out step_slugs text[])
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   select array_agg(ss.run_id order by s.step_index), array_agg(ss.step_slug order by s.step_index)

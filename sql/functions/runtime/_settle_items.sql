@@ -16,7 +16,7 @@ returns table (
 )
 language plpgsql
 immutable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   if jsonb_typeof(items) <> 'array' then

@@ -5,7 +5,7 @@
 create or replace function pgflow._show_messages(queue_names text[], message_ids bigint[], delays int[])
 returns int
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   return (

@@ -6,7 +6,7 @@ create or replace function pgflow.calculate_retry_delay(base_delay numeric, atte
 returns int
 language plpgsql
 immutable strict
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   -- No delay that is a number and not zero is small enough to need a larger exponent.

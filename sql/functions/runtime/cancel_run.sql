@@ -8,7 +8,7 @@ create or replace function pgflow.cancel_run(run_id uuid, reason text default 'c
 returns setof pgflow.runs
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 as $$

@@ -7,7 +7,7 @@ create or replace function pgflow.complete_task(run_id uuid, step_slug text, tas
 returns setof pgflow.step_tasks
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 as $$

@@ -10,7 +10,7 @@ create or replace function pgflow.complete_tasks(items jsonb, worker_id uuid def
 returns table (run_id uuid, step_slug text, task_index int, outcome text)
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 as $$

@@ -8,7 +8,7 @@
 create or replace function pgflow.configure_events(sinks text[])
 returns void
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $configure$
 declare
   v_known constant jsonb := jsonb_build_object(
@@ -70,12 +70,12 @@ begin
 
   execute format(
     'create or replace function pgflow._emit(payload jsonb, event text, topic text) returns void
-language plpgsql set search_path = '''' as %L', E'\nbegin\n' || v_body || E'end;\n'
+language plpgsql set search_path = pg_catalog, pg_temp as %L', E'\nbegin\n' || v_body || E'end;\n'
   );
   execute format('comment on function pgflow._emit(jsonb, text, text) is %L', 'sinks:' || array_to_string(v_sinks, ','));
   execute format(
     'create or replace function pgflow._emits() returns boolean
-language plpgsql stable set search_path = '''' as %L', E'\nbegin\n  return ' || case when v_sinks = '{}' then 'false' else 'true' end || E';\nend;\n'
+language plpgsql stable set search_path = pg_catalog, pg_temp as %L', E'\nbegin\n  return ' || case when v_sinks = '{}' then 'false' else 'true' end || E';\nend;\n'
   );
 end;
 $configure$;

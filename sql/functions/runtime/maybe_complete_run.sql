@@ -6,7 +6,7 @@ create or replace function pgflow.maybe_complete_run(run_id uuid)
 returns void
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   perform from pgflow.runs r where r.run_id = maybe_complete_run.run_id for no key update;

@@ -7,7 +7,7 @@ create or replace function pgflow.start_ready_steps(run_id uuid)
 returns void
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   perform from pgflow.runs r where r.run_id = start_ready_steps.run_id for no key update;

@@ -7,7 +7,7 @@ create or replace function pgflow.heartbeat(worker_id uuid)
 returns table (is_deprecated boolean, function_enabled boolean)
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   return query

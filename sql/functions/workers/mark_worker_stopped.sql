@@ -6,7 +6,7 @@ create or replace function pgflow.mark_worker_stopped(worker_id uuid)
 returns void
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   update pgflow.workers w

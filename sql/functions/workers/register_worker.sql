@@ -14,7 +14,7 @@ create or replace function pgflow.register_worker(
 returns void
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   perform pgflow.track_worker_function(register_worker.function_name, register_worker.start_mode);

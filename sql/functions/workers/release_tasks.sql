@@ -8,7 +8,7 @@ create or replace function pgflow.release_tasks(worker_id uuid, msg_ids bigint[]
 returns int
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 as $$
 declare

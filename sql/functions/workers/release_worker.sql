@@ -11,7 +11,7 @@ create or replace function pgflow.release_worker(worker_id uuid, reason text, gu
 returns int
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 as $$
 declare
@@ -23,7 +23,7 @@ declare
   v_failed int := 0;
 begin
   perform pg_terminate_backend(a.pid, 1000)
-    from pg_stat_activity a
+    from pg_catalog.pg_stat_activity a
     where a.application_name = 'pgflow:' || release_worker.worker_id and a.pid <> pg_backend_pid();
 
   update pgflow.workers w

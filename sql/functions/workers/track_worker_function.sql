@@ -6,7 +6,7 @@ create or replace function pgflow.track_worker_function(function_name text, star
 returns void
 language plpgsql
 volatile
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   insert into pgflow.worker_functions as f (function_name, start_mode)

@@ -29,8 +29,8 @@ select is(
   (select string_agg(p.oid::regprocedure::text, ', ') from pg_proc p
     where p.pronamespace in ('pgflow'::regnamespace, 'pgmq'::regnamespace)
       and p.prokind = 'f'
-      and not exists (select from unnest(p.proconfig) setting where setting = 'search_path=""')),
-  null, 'every function sets an empty search_path'
+      and not exists (select from unnest(p.proconfig) setting where setting = 'search_path=pg_catalog, pg_temp')),
+  null, 'every function sets its search_path'
 );
 
 select * from finish();

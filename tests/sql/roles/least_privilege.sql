@@ -3,7 +3,7 @@
 \ir ../../../sql/operator/prune_data_older_than.sql
 \ir ../../../sql/operator/roles.sql
 \ir ../../../sql/operator/roles.sql
-select plan(90);
+select plan(91);
 
 -- What a statement answers for a role: its first value, or the SQLSTATE of the refusal.
 create function tap.as_role(p_role text, p_sql text) returns text language plpgsql as $$
@@ -23,6 +23,27 @@ $$;
 create function tap.answers(p_role text, p_sql text, p_answer text) returns text language sql as $$
   select tap.is(tap.as_role(p_role, p_sql), p_answer, p_role || ' may: ' || p_sql)
 $$;
+
+-- With an empty search_path a session's temporary schema comes first, for types and relations: a domain there that is
+-- called `text` would run its check with the owner's rights.
+create function tap.with_a_false_text(p_sql pg_catalog.text) returns pg_catalog.text language plpgsql as $$
+declare
+  v_answer pg_catalog.text := 'not used';
+begin
+  create function pg_temp.told(value pg_catalog.text) returns boolean language plpgsql as 'begin raise exception ''used''; end';
+  create domain pg_temp.text as pg_catalog.text check (pg_temp.told(value));
+  begin
+    execute p_sql;
+  exception when raise_exception then
+    v_answer := sqlerrm;
+  end;
+  drop domain pg_temp.text;
+  drop function pg_temp.told(pg_catalog.text);
+  return v_answer;
+end $$;
+select is(
+  tap.with_a_false_text('select pgflow.delete_flow_and_data(''nobody'')'), 'not used', 'no temporary type is taken for a real one'
+);
 
 -- PUBLIC.
 select is(
@@ -53,8 +74,8 @@ select is(
 select is(
   (select string_agg(p.oid::regprocedure::text, ', ') from pg_proc p
     where p.pronamespace = 'pgflow'::regnamespace and p.prosecdef
-      and not coalesce('search_path=""' = any (p.proconfig), false)),
-  null, 'all of them set an empty search_path'
+      and not coalesce('search_path=pg_catalog, pg_temp' = any (p.proconfig), false)),
+  null, 'all of them set their search_path'
 );
 select is(
   (select string_agg(grantee::regrole || ' ' || c.oid::regclass || ' ' || privilege_type, ', ')

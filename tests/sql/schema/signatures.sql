@@ -58,10 +58,10 @@ select is_empty(
 select is_empty(
   $$ select p.oid::regprocedure from pg_proc p
        where p.pronamespace in ('pgflow'::regnamespace, 'pgmq'::regnamespace) and p.prokind <> 'a'
-         and not coalesce('search_path=""' = any(p.proconfig), false)
+         and not coalesce('search_path=pg_catalog, pg_temp' = any(p.proconfig), false)
          and not exists (select from pg_depend d where d.objid = p.oid and d.deptype = 'e')
          and p.proname not in ('_fallback_version') $$,
-  'every function has an empty search_path'
+  'every function looks into pg_catalog only, and into pg_temp last'
 );
 select is(
   (select nspacl::text from pg_namespace where nspname = 'pgflow') ~ '(^|[{,])=', false, 'PUBLIC has no right on the schema'
