@@ -2,12 +2,14 @@
 // through.
 #include "log/line.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdio>
 #include <ctime>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "base/utf8.hpp"
 
@@ -136,13 +138,25 @@ void append_members(std::string& out, std::span<const Field> fields) {
   }
 }
 
+// What the process says in every line, but for what this line says itself: no key stands twice.
+std::vector<Field> context_of(const Line& line) {
+  std::vector<Field> context;
+  for (const Field& field : line.context) {
+    const bool said = std::any_of(line.fields.begin(), line.fields.end(), [&](const Field& own) {
+      return own.key == field.key;
+    });
+    if (!said) context.push_back(field);
+  }
+  return context;
+}
+
 std::string render_json(const Line& line) {
   std::string out = "{\"ts\":\"" + rfc3339(line.time) + "\",\"level\":\"";
   out += name(line.level);
   out += '"';
   const Field fixed[] = {{"component", line.component}, {"pid", line.pid}, {"event", line.event}};
   append_members(out, fixed);
-  append_members(out, line.context);
+  append_members(out, context_of(line));
   append_members(out, line.fields);
   out += '}';
   return out;
@@ -155,7 +169,7 @@ std::string render_simple(const Line& line) {
   append_words(out, component);
   const Field event[] = {{"event", line.event}};
   append_words(out, event);
-  append_words(out, line.context);
+  append_words(out, context_of(line));
   append_words(out, line.fields);
   return out;
 }

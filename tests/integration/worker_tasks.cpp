@@ -37,6 +37,10 @@ TEST_CASE("a failed attempt is retried, and counts", "[worker]") {
   eventually("the first attempt has failed", 10s, [&] {
     return bench.task(run, "error_message") == "told to fail once";
   });
+  eventually("the log says which step failed and why", 10s, [&] {
+    return ProbeBench::said(*worker, "step=work run_id=" + run) &&
+           ProbeBench::said(*worker, "error=\"told to fail once\"");
+  });
   bench.make_visible();
   bench.await_task(run, "completed");
   CHECK(bench.task(run, "attempts_count") == "2");

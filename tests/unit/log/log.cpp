@@ -130,6 +130,19 @@ TEST_CASE("lines below the level are dropped, and the level moves while running"
   CHECK(text.find("now_heard") != std::string::npos);
 }
 
+TEST_CASE("a line's own word stands in place of the process's, never beside it", "[log]") {
+  for (const Format format : {Format::json, Format::simple}) {
+    events::init(
+        {.format = format, .component = "test", .context = {{"flow", "f"}, {"step", "process"}}}
+    );
+    const std::string text = standard_error_of([] { events::info("said", {{"step", "own"}}); });
+    INFO(text);
+    CHECK(text.find("own") != std::string::npos);
+    CHECK(text.find("flow") != std::string::npos);
+    CHECK(text.find("process") == std::string::npos);
+  }
+}
+
 TEST_CASE("an Error is logged in its parts", "[log]") {
   events::init({.format = Format::simple, .component = "test"});
   const pgflow::Error lost{
