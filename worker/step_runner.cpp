@@ -27,11 +27,11 @@ std::string clean(std::string_view text) {
   return out;
 }
 
-// What a throw means. A stop for shutdown outranks what the handler said, because a handler that is
-// cut off in the middle can say anything.
+// What a throw means. A stop for shutdown or cancellation outranks what the handler said, because a
+// handler that is cut off in the middle can say anything.
 StepOutcome outcome_of_throw(const StepCall& call, bool permanent, std::string_view why) {
   const StopReason reason = call.stop.reason();
-  if (reason == StopReason::shutdown) return {};
+  if (reason == StopReason::shutdown || reason == StopReason::cancelled) return {};
   if (permanent) return {StepOutcome::Kind::permanent, clean(why)};
   if (reason == StopReason::timeout) {
     return {StepOutcome::Kind::failed, fmt::format("timed out after {} s", call.timeout.count())};
@@ -55,6 +55,7 @@ StepOutcome run_step(const StepCall& call, LazyResources& resources) noexcept {
         .load_flow_input = [&] { return std::string(call.flow_input); },
         .task = &call.task,
         .stop = call.stop.token(),
+        .stop_reason = &call.stop.live_reason(),
         .deadline = call.deadline,
         .log = &call.log,
         .resources = &resources.bound(),

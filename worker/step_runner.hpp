@@ -13,18 +13,13 @@
 
 namespace pgflow::worker {
 
-enum class StopReason {
-  none,
-  timeout,   // the step's time is up: the attempt fails
-  shutdown,  // the worker ends: the task is given back
-};
-
 // How a running handler is asked to stop. Shared by the loop and the handler's thread.
 class TaskStop {
  public:
   // The first reason counts. Runs the handler's stop callbacks, so never call it on the loop.
   void request(StopReason reason);
   StopReason reason() const { return reason_.load(); }
+  const std::atomic<StopReason>& live_reason() const { return reason_; }
   std::stop_token token() const { return source_.get_token(); }
 
  private:

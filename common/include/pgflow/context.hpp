@@ -2,6 +2,7 @@
 // before a worker starts.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -30,6 +31,14 @@ struct TaskInfo {
   std::string worker_id{};  // UUID, fresh for each worker process
   int attempt = 1;          // this one, counted from 1
   int max_attempts = 1;
+};
+
+// Why a handler is asked to stop.
+enum class StopReason {
+  none,       // it is not
+  timeout,    // the step's time is up: the attempt fails
+  shutdown,   // the worker ends: the task is given back, its attempt does not count
+  cancelled,  // nobody wants the result any more: nothing is recorded
 };
 
 // One `key=value` of a log line.
@@ -122,6 +131,7 @@ struct Call {
   std::function<std::string()> load_flow_input;
   const TaskInfo* task = nullptr;
   std::stop_token stop;  // fires at the deadline and when the worker must stop
+  const std::atomic<StopReason>* stop_reason = nullptr;  // set before `stop` fires; null: none
   std::chrono::steady_clock::time_point deadline{};
   Logger* log = nullptr;
   const std::vector<Bound>* resources = nullptr;
@@ -153,6 +163,10 @@ class Context {
   std::chrono::steady_clock::time_point deadline() const { return call_->deadline; }
   // Stops at the deadline and when the worker must end: a long handler should look at it.
   std::stop_token stop_token() const { return call_->stop; }
+  // Why the token has stopped; none while it has not.
+  StopReason stop_reason() const {
+    return call_->stop_reason ? call_->stop_reason->load() : StopReason::none;
+  }
   // Throws Aborted once a stop was requested.
   void throw_if_stopped() const {
     if (call_->stop.stop_requested()) {

@@ -5,7 +5,6 @@
 
 using namespace pgflow;
 using worker::StepOutcome;
-using worker::StopReason;
 using Kind = StepOutcome::Kind;
 
 namespace {
@@ -91,9 +90,25 @@ TEST_CASE("a permanent failure says so", "[worker][step_runner]") {
   CHECK(run(throws_forever, StopReason::timeout).kind == Kind::permanent);
 }
 
-TEST_CASE("after a stop for shutdown any throw gives the task back", "[worker][step_runner]") {
+TEST_CASE(
+    "after a stop for shutdown or cancellation any throw gives the task back",
+    "[worker][step_runner]"
+) {
   for (const Handler handler : {throws, throws_forever, throws_aborted, throws_int}) {
     CHECK(run(handler, StopReason::shutdown).kind == Kind::released);
+    CHECK(run(handler, StopReason::cancelled).kind == Kind::released);
+  }
+}
+
+TEST_CASE("a handler learns why it is asked to stop", "[worker][step_runner]") {
+  const Handler tells = [](const void*, const detail::Call& call) {
+    const Context context(call);
+    CHECK(context.stop_token().stop_requested() == (context.stop_reason() != StopReason::none));
+    return std::to_string(static_cast<int>(context.stop_reason()));
+  };
+  for (const StopReason reason :
+       {StopReason::none, StopReason::timeout, StopReason::shutdown, StopReason::cancelled}) {
+    CHECK(run(tells, reason).text == std::to_string(static_cast<int>(reason)));
   }
 }
 
