@@ -241,6 +241,18 @@ void Slot::hear(const contract::TaskEnd& task) {
   host_.changed();
 }
 
+void Slot::hear(const contract::Stuck& stuck) {
+  const auto task = last_.in_flight.find(stuck.msg_id);
+  if (task == last_.in_flight.end()) return;
+  log::warn(
+      "worker.handler_stuck",
+      {{"slot", name()},
+       {"run_id", task->second.run_id},
+       {"task_index", task->second.task_index},
+       {"over_ms", stuck.over_milliseconds}}
+  );
+}
+
 void Slot::hear(const contract::DatabaseState& database) {
   log::debug("worker.database", {{"slot", name()}, {"up", database.up}});
 }

@@ -81,6 +81,7 @@ class Slot {
   void hear(const contract::Ping& ping);
   void hear(const contract::TaskStart& task);
   void hear(const contract::TaskEnd& task);
+  void hear(const contract::Stuck& stuck);
   void hear(const contract::DatabaseState& database);
   void hear(const contract::Drained& drained);
   void hear(const contract::Fatal& fatal);

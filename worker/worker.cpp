@@ -26,6 +26,9 @@ constexpr auto kConflictPause = 20ms;
 constexpr auto kErrorPause = 1000ms;
 // Between the stop tokens and giving the tasks back.
 constexpr auto kCancelGrace = 5s;
+// What the other handlers get when one is stuck. With the graces around it the worker has ended
+// before the database counts the stuck attempt as lost, 30 s after its timeout.
+constexpr auto kStuckLimit = 15s;
 // For the last words to the database. Shorter than the margin before a supervisor kills.
 constexpr auto kLastWords = 2s;
 constexpr auto kPingInterval = 1s;
@@ -588,6 +591,7 @@ void Worker::on_ended(std::vector<Ended> ended) {
 
 void Worker::check_deadlines() {
   const auto now = SteadyClock::now();
+  bool found_stuck = false;
   for (const auto& [ticket, task] : tasks_) {
     if (task->outcome || task->next_check > now) continue;
     const std::array<log::Field, 4> fields{
@@ -601,12 +605,21 @@ void Worker::check_deadlines() {
       request_stop(task, StopReason::timeout);
       task->next_check = now + kCancelGrace;
     } else {
-      // A thread cannot be killed: its slot stays taken until the handler returns.
+      // A thread cannot be killed, so the process has to end for it.
       log::write(log::Level::error, "task.ignores_its_deadline", fields);
+      report(contract::Stuck{
+          .msg_id = task->info.msg_id, .over_milliseconds = since(task->deadline).count()
+      });
       task->next_check = kNever;
+      task->is_stuck = found_stuck = true;
     }
   }
   arm_deadlines();
+  if (found_stuck) {
+    if (state_ == State::polling)
+      drain(ExitCode::handler_stuck, kStuckLimit, "a handler ignores its deadline");
+    check_idle();
+  }
 }
 
 void Worker::arm_deadlines() {
@@ -627,6 +640,12 @@ int Worker::running() const {
   return static_cast<int>(std::count_if(tasks_.begin(), tasks_.end(), [](const auto& entry) {
     return !entry.second->outcome;
   }));
+}
+
+bool Worker::only_stuck_ones_run() const {
+  return !tasks_.empty() && std::all_of(tasks_.begin(), tasks_.end(), [](const auto& entry) {
+    return !entry.second->outcome && entry.second->is_stuck;
+  });
 }
 
 // --- ending
@@ -656,7 +675,9 @@ void Worker::limit_phase(Milliseconds limit) {
 void Worker::check_idle() {
   const bool ending =
       state_ == State::draining || state_ == State::cancelling || state_ == State::releasing;
-  if (ending && tasks_.empty() && !claiming_ && lost_claim_pid_ == 0) handle(Event::idle);
+  if (!ending || claiming_ || lost_claim_pid_ != 0) return;
+  if (tasks_.empty()) return handle(Event::idle);
+  if (only_stuck_ones_run()) handle(Event::stuck);
 }
 
 void Worker::cancel_handlers() {
@@ -669,8 +690,18 @@ void Worker::release_handlers() {
   clean_ = false;
   for (const auto& [ticket, task] : tasks_) {
     if (task->outcome) continue;
-    log::warn("task.given_back", {{"run_id", task->info.run_id}, {"msg_id", task->claimed.msg_id}});
     task->outcome.emplace();
+    if (task->is_stuck) {
+      *task->outcome = {
+          StepOutcome::Kind::failed,
+          "timed out after " + std::to_string(task->claimed.timeout.count()) +
+              " s; the handler ignored its deadline, so its worker gave itself up"
+      };
+    } else {
+      log::warn(
+          "task.given_back", {{"run_id", task->info.run_id}, {"msg_id", task->claimed.msg_id}}
+      );
+    }
     unsettled_.push_back(ticket);
     ++abandoned_;
   }

@@ -52,6 +52,7 @@ class Worker {
     // Loop thread only.
     std::optional<StepOutcome> outcome;  // empty: its handler runs
     SteadyClock::time_point next_check;  // of the deadline; far away once nothing is left to do
+    bool is_stuck = false;               // has ignored its deadline and the stop token
   };
   using Ticket =
       std::uint64_t;  // a task's number here: a message id comes back with its next attempt
@@ -110,6 +111,7 @@ class Worker {
   void report(const contract::FromWorker& message);
 
   int running() const;  // handlers
+  bool only_stuck_ones_run() const;
   int free_slots() const { return concurrency_ - static_cast<int>(tasks_.size()); }
 
   uv::Loop& loop_;

@@ -14,7 +14,7 @@ std::string_view name(State state) noexcept {
 
 std::string_view name(Event event) noexcept {
   constexpr std::array<std::string_view, static_cast<std::size_t>(Event::count_)> kNames{
-      "ready", "drain", "again", "disowned", "refused", "time_up", "idle", "closed"
+      "ready", "drain", "again", "stuck", "disowned", "refused", "time_up", "idle", "closed"
   };
   return kNames[static_cast<std::size_t>(event)];
 }

@@ -22,6 +22,7 @@ enum class Event {
   ready,     // verified and registered
   drain,     // asked to stop: by a signal, the supervisor, its loss, or a deprecation
   again,     // asked a second time, by hand: stop now
+  stuck,     // only handlers that ignore their deadline still run, and nothing waits to be settled
   disowned,  // the database does not count us as a worker any more
   refused,   // nothing can come of this worker: the error says why
   time_up,   // the state's time limit has passed
@@ -49,14 +50,14 @@ inline constexpr auto kWorkerGrid = [] {
   constexpr auto stay = [](Action action = none) { return Grid::stay(action); };
   constexpr auto bug = Grid::bug;
   return Grid{{{
-    //                ready              drain                      again                   disowned                refused             time_up                 idle                closed
-    /* starting   */ {{ go(polling, poll), go(stopped, leave),        bug(),                  bug(),                  go(stopped, leave), bug(),                  stay(),             bug()              }},
-    /* polling    */ {{ bug(),             go(draining, finish),      bug(),                  go(cancelling, cancel), bug(),              bug(),                  stay(),             bug()              }},
-    /* draining   */ {{ bug(),             stay(finish),              go(releasing, release), go(cancelling, cancel), bug(),              go(cancelling, cancel), go(closing, close), bug()              }},
-    /* cancelling */ {{ bug(),             stay(),                    go(releasing, release), stay(),                 bug(),              go(releasing, release), go(closing, close), bug()              }},
-    /* releasing  */ {{ bug(),             stay(),                    stay(),                 stay(),                 bug(),              go(stopped, leave),     go(closing, close), bug()              }},
-    /* closing    */ {{ bug(),             stay(),                    stay(),                 stay(),                 bug(),              go(stopped, leave),     stay(),             go(stopped, leave) }},
-    /* stopped    */ {{ stay(),            stay(),                    stay(),                 stay(),                 stay(),             stay(),                 stay(),             stay()             }},
+    //                ready              drain                      again                   stuck                   disowned                refused             time_up                 idle                closed
+    /* starting   */ {{ go(polling, poll), go(stopped, leave),        bug(),                  bug(),                  bug(),                  go(stopped, leave), bug(),                  stay(),             bug()              }},
+    /* polling    */ {{ bug(),             go(draining, finish),      bug(),                  stay(),                 go(cancelling, cancel), bug(),              bug(),                  stay(),             bug()              }},
+    /* draining   */ {{ bug(),             stay(finish),              go(releasing, release), go(releasing, release), go(cancelling, cancel), bug(),              go(cancelling, cancel), go(closing, close), bug()              }},
+    /* cancelling */ {{ bug(),             stay(),                    go(releasing, release), go(releasing, release), stay(),                 bug(),              go(releasing, release), go(closing, close), bug()              }},
+    /* releasing  */ {{ bug(),             stay(),                    stay(),                 stay(),                 stay(),                 bug(),              go(stopped, leave),     go(closing, close), bug()              }},
+    /* closing    */ {{ bug(),             stay(),                    stay(),                 stay(),                 stay(),                 bug(),              go(stopped, leave),     stay(),             go(stopped, leave) }},
+    /* stopped    */ {{ stay(),            stay(),                    stay(),                 stay(),                 stay(),                 stay(),             stay(),                 stay(),             stay()             }},
   }}};
 }();
 // clang-format on

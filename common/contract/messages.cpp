@@ -37,6 +37,9 @@ constexpr std::string_view type_of(const TaskStart*) {
 constexpr std::string_view type_of(const TaskEnd*) {
   return "TASK_END";
 }
+constexpr std::string_view type_of(const Stuck*) {
+  return "STUCK";
+}
 constexpr std::string_view type_of(const DatabaseState*) {
   return "DB";
 }
@@ -71,6 +74,8 @@ void visit_members(Fields& fields, Message& m) {
     fields("task_index", m.task_index), fields("attempt", m.attempt);
   } else if constexpr (std::is_same_v<T, TaskEnd>) {
     fields("msg_id", m.msg_id), fields("outcome", m.outcome), fields("ms", m.milliseconds);
+  } else if constexpr (std::is_same_v<T, Stuck>) {
+    fields("msg_id", m.msg_id), fields("over_ms", m.over_milliseconds);
   } else if constexpr (std::is_same_v<T, DatabaseState>) {
     fields("up", m.up);
   } else if constexpr (std::is_same_v<T, Drained>) {

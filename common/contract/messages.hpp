@@ -54,6 +54,13 @@ struct TaskEnd {
   std::int64_t milliseconds = 0;
   bool operator==(const TaskEnd&) const = default;
 };
+// A handler ignored its deadline and its stop token. The worker claims no more, fails that attempt,
+// and exits 82.
+struct Stuck {
+  std::int64_t msg_id = 0;
+  std::int64_t over_milliseconds = 0;  // since the deadline
+  bool operator==(const Stuck&) const = default;
+};
 struct DatabaseState {
   bool up = false;
   bool operator==(const DatabaseState&) const = default;
@@ -96,8 +103,8 @@ struct Unknown {
   bool operator==(const Unknown&) const = default;
 };
 
-using FromWorker =
-    std::variant<Hello, Ready, Ping, TaskStart, TaskEnd, DatabaseState, Drained, Fatal, Unknown>;
+using FromWorker = std::
+    variant<Hello, Ready, Ping, TaskStart, TaskEnd, Stuck, DatabaseState, Drained, Fatal, Unknown>;
 using FromSupervisor = std::variant<Welcome, SetLimits, Drain, Unknown>;
 
 // Texts too long for a packet (Fatal's) are cut at a character, so the result always fits.

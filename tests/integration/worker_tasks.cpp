@@ -92,18 +92,30 @@ TEST_CASE("the step's timeout stops the handler and fails the attempt", "[worker
   CHECK(bench.task(run, "status") == "queued");
 }
 
-TEST_CASE("a handler that ignores its deadline is reported and keeps its slot", "[worker]") {
+TEST_CASE("a stuck handler costs its attempt and its worker, which exits 82", "[worker]") {
   const ProbeBench bench;
-  const auto worker = bench.start_ready({"--step", "work", "--max-concurrent", "1"});
+  const auto worker = bench.start_ready({"--step", "work", "--max-concurrent", "2"});
   const std::string deaf = bench.run("ignore", "deaf");
   eventually("the handler runs", 10s, [&] { return bench.noted("start 1 deaf"); });
-  const std::string next = bench.run("finish", "next");
-  eventually("it is reported", 15s, [&] {
+  // The neighbour starts late enough to be within its own time when the worker gives up.
+  eventually("the deadline has passed", 10s, [&] { return bench.said(*worker, "task.timed_out"); });
+  const std::string neighbour = bench.run("wait", "neighbour");
+  eventually("the neighbour runs", 3s, [&] { return bench.noted("start 1 neighbour"); });
+  eventually("it is reported", 10s, [&] {
     return bench.said(*worker, "task.ignores_its_deadline");
   });
-  CHECK(bench.task(next, "status") == "queued");
-  bench.open_gate();
-  bench.await_task(next, "completed");
+  const std::string unclaimed = bench.run("finish", "unclaimed");
+  CHECK(worker->wait(25s) == 82);
+
+  CHECK(
+      bench.task(deaf, "error_message") ==
+      "timed out after 3 s; the handler ignored its deadline, so its worker gave itself up"
+  );
+  CHECK(bench.task(deaf, "status || ' ' || attempts_count") == "queued 1");
+  CHECK(bench.task(neighbour, "status || ' ' || attempts_count") == "queued 1");
+  CHECK(bench.task(neighbour, "error_message") == "timed out after 3 s");
+  CHECK(bench.task(unclaimed, "status || ' ' || attempts_count") == "queued 0");
+  CHECK(bench.database.value("select count(stopped_at) from pgflow.workers") == "1");
 }
 
 TEST_CASE("a worker never runs more tasks than it may", "[worker]") {

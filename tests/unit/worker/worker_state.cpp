@@ -51,6 +51,12 @@ TEST_CASE("a second stop by hand skips the wait for handlers", "[worker][state]"
   CHECK(after(State::cancelling, {Event::again}) == State::releasing);
 }
 
+TEST_CASE("a worker with nothing but stuck handlers waits for them no longer", "[worker][state]") {
+  CHECK(after(State::draining, {Event::stuck}) == State::releasing);
+  CHECK(after(State::cancelling, {Event::stuck}) == State::releasing);
+  CHECK(after(State::polling, {Event::drain, Event::stuck, Event::idle}) == State::closing);
+}
+
 TEST_CASE("a disowned worker cancels what it runs", "[worker][state]") {
   CHECK(after(State::polling, {Event::disowned}) == State::cancelling);
   CHECK(after(State::draining, {Event::disowned}) == State::cancelling);
