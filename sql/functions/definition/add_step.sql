@@ -1,8 +1,8 @@
 -- pgflow.add_step: one more step at the end of a flow in flow mode, routed to the default queue.
 -- Called by: clients and direct SQL.    Locks: the definition.
 -- Promises: idempotent: an existing step comes back unchanged, its route and options included.
--- Refuses: map_dependencies, duplicate_dependency, step_mode_incremental, step_redefinition (an existing step with other
---   dependencies or another type); an unknown flow or dependency (23503), a step that depends on itself (23514), an
+-- Refuses: isolation_level, map_dependencies, duplicate_dependency, step_mode_incremental, step_redefinition (an existing
+--   step with other dependencies or another type); an unknown flow or dependency (23503), a step that depends on itself (23514), an
 --   invalid slug, mode or option (23514), a slug that differs from another step's in case only (23505).
 create or replace function pgflow.add_step(
   flow_slug text,
@@ -30,6 +30,7 @@ declare
   v_stored_deps text[];
   v_step pgflow.steps;
 begin
+  perform pgflow._require_read_committed('add_step');
   perform pgflow._lock_definition(v_flow_slug);
 
   if add_step.step_type = 'map' and cardinality(v_deps) > 1 then

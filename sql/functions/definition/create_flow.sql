@@ -2,8 +2,8 @@
 -- Called by: clients and direct SQL.    Locks: the definition.
 -- Promises: idempotent for the exact slug: an existing flow comes back unchanged, options and mode included; a missing
 --   default queue of a flow-mode flow is created again, a step-mode flow gets none.
--- Refuses: default_queue_name, default_queue_taken (23505), an invalid slug (23514), another spelling of an existing
---   flow (23505).
+-- Refuses: isolation_level, default_queue_name, default_queue_taken (23505), an invalid slug (23514), another spelling of
+--   an existing flow (23505).
 create or replace function pgflow.create_flow(
   flow_slug text,
   max_attempts int default null,
@@ -16,6 +16,7 @@ declare
   v_queue constant text := lower(create_flow.flow_slug collate "C");
   v_flow pgflow.flows;
 begin
+  perform pgflow._require_read_committed('create_flow');
   perform pgflow._lock_definition(create_flow.flow_slug);
   -- An invalid slug, whatever its length, is the table's to refuse.
   if pgflow.is_valid_slug(create_flow.flow_slug) then

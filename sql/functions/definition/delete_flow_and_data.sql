@@ -3,13 +3,14 @@
 -- Locks: the definition, the flow, its runs (ascending), step_tasks, the queues.
 -- Promises: only the exact spelling of an existing flow does anything. It owns its steps' routes, and lower(slug) in flow
 --   mode only: a queue of that name beside a step-mode flow is somebody else's. All or nothing.
--- Refuses: queue_ambiguous (42P09).
+-- Refuses: isolation_level, queue_ambiguous (42P09).
 create or replace function pgflow.delete_flow_and_data(p_flow_slug text) returns void
 language plpgsql set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_queue text;
 begin
+  perform pgflow._require_read_committed('delete_flow_and_data');
   perform pgflow._lock_definition(p_flow_slug);
   -- No run of it starts from here on; one that is about to start holds this row, and is waited for.
   perform from pgflow.flows f where f.flow_slug = p_flow_slug for update;

@@ -4,7 +4,7 @@
 -- Promises: {"status", "differences", "mismatchKind"}; shape, mode and ordered routes are compared always. A mismatch
 --   returns and changes nothing; only a local database recompiles, and an error then keeps the old definition, its
 --   queues and its runs.
--- Refuses: whatever _derive_queue_routes, _assert_route_map and the availability checks refuse.
+-- Refuses: isolation_level; whatever _derive_queue_routes, _assert_route_map and the availability checks refuse.
 create or replace function pgflow.ensure_flow_compiled(
   flow_slug text,
   shape jsonb,
@@ -23,6 +23,7 @@ declare
   v_shape_differences text[];
   v_routing_differences text[] := array[]::text[];
 begin
+  perform pgflow._require_read_committed('ensure_flow_compiled');
   perform pgflow._assert_route_map(v_flow_slug, v_routes, route_map);
 
   -- A shared lock cannot grow without the risk of a deadlock, so whoever is likely to write asks for the exclusive one.

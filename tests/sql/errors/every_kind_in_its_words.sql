@@ -178,6 +178,11 @@ insert into expected values
   ('fence_unknown', 'P0002',
     'There is no fence 00000000-0000-4000-8000-0000000000f3.', 'Nothing was changed.', 'Look it up in pgflow.fences.',
     $$ select pgflow.unfence_functions('00000000-0000-4000-8000-0000000000f3', 'x') $$),
+  ('isolation_level', 'P0001',
+    'pgflow.create_flow() cannot run in a REPEATABLE READ transaction.',
+    'It must see what others commit while it waits for them; such a transaction sees only what was there before.',
+    'Call it in a READ COMMITTED transaction of its own.',
+    $$ select pgflow._require_read_committed('create_flow', 'repeatable read') $$),
   ('unknown_run', 'P0001',
     'Run 00000000-0000-4000-8000-00000000000f does not exist.', 'Step "a" of it was to be skipped.', 'Look the run up in pgflow.runs.',
     $$ select pgflow._cascade_force_skip_steps('00000000-0000-4000-8000-00000000000f', 'a', 'condition_unmet') $$);
