@@ -312,6 +312,37 @@ TEST_CASE("settling against the fourth stall: the result of a task that was put 
   }
 }
 
+TEST_CASE("release against a claim that comes while it waits: it takes no task whose run it has not"
+) {
+  Race race;
+  const std::string worker = "'11111111-1111-4111-8111-111111111111'";
+  const std::string release = GENERATE_COPY(
+      as<std::string>{},
+      "pgflow.release_worker(" + worker + ", 'dead', array[5, 6, 7, 8])",
+      "pgflow.release_worker(" + worker + ", 'dead')",
+      "pgflow.release_tasks(" + worker + ")"
+  );
+  race.watch.rows(
+      "select pgflow.start_flow('race', '[1, 2, 3]', '11111111-0000-4000-8000-000000000000')"
+  );
+  // The release waits for the only run that its worker has a task of.
+  race.a.rows("begin; select " + race.complete("m", 1));
+  race.b.send("select " + release);
+  race.waits(race.b);
+  // Meanwhile the worker gets a task of a run of which somebody else is settling another one.
+  race.watch.rows("select pgflow.start_tasks('race', array[5], " + worker + ", 'race')");
+  SqlSession c(race.database);
+  const std::string other_task =
+      "pgflow.complete_task('11111111-0000-4000-8000-000000000000', 'm', ";
+  c.rows("begin; select " + other_task + "1, '1')");
+  race.a.rows("commit");
+  CHECK(race.b.finish() == SqlSession::Rows{{"1"}});
+  c.rows("select " + other_task + "0, '1'); commit");
+  CHECK(
+      race.watch.value("select count(*) from pgflow.step_tasks where status = 'completed'") == "1"
+  );
+}
+
 TEST_CASE("compile against compile: the second verifies what the first has made") {
   Race race;
   const std::string end = GENERATE("commit", "rollback");

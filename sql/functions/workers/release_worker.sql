@@ -4,7 +4,8 @@
 -- Promises: no statement of the dead worker is still running afterwards (its backends are terminated first). A guilty
 --   message's task keeps its attempt, counts a crash, and fails with the reason: retried or ended by its step's policy.
 --   Every other task of the worker goes back as release_tasks does it. Returns how many tasks were given back or failed;
---   asked again, or for a worker that never registered, it does nothing and returns 0.
+--   asked again, or for a worker that never registered, it does nothing and returns 0. A task that somebody claims in the
+--   worker's name meanwhile is left to the next call.
 -- Refuses: when a backend of the worker belongs to a role that we may not signal.
 
 create or replace function pgflow.release_worker(worker_id uuid, reason text, guilty bigint[] default '{}')
@@ -15,6 +16,7 @@ set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 as $$
 declare
+  v_locked uuid[];
   v_run_ids uuid[];
   v_step_slugs text[];
   v_task_indexes int[];
@@ -30,19 +32,7 @@ begin
     set stopped_at = coalesce(w.stopped_at, clock_timestamp())
     where w.worker_id = release_worker.worker_id;
 
-  -- All runs at once and in order, although release_tasks would lock those of the innocent itself: two releases that
-  -- share runs must not take them in turns.
-  perform
-    from pgflow.runs r
-    where r.run_id in (
-      select t.run_id
-        from pgflow.step_tasks t
-        where t.last_worker_id = release_worker.worker_id
-          and t.status = 'started'
-          and t.permanently_stalled_at is null
-    )
-    order by r.run_id
-    for no key update;
+  v_locked := pgflow._lock_runs_in_hand(release_worker.worker_id);
 
   with crashed as (
     update pgflow.step_tasks t
@@ -50,6 +40,7 @@ begin
       where t.last_worker_id = release_worker.worker_id
         and t.status = 'started'
         and t.permanently_stalled_at is null
+        and t.run_id = any(v_locked)
         and t.message_id = any(guilty)
       returning t.run_id, t.step_slug, t.task_index, t.attempts_count
   )
@@ -65,6 +56,6 @@ begin
       array_fill(reason, array[v_failed]), array_fill(false, array[v_failed]), release_worker.worker_id
     );
   end if;
-  return v_failed + pgflow.release_tasks(release_worker.worker_id);
+  return v_failed + pgflow._release_tasks(release_worker.worker_id, null, v_locked);
 end;
 $$;
