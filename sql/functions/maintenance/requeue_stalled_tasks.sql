@@ -16,6 +16,7 @@ set enable_seqscan = off
 as $$
 declare
   v_stalled record;
+  v_queue_name text;
   v_requeued int := 0;
 begin
   for v_stalled in
@@ -52,6 +53,7 @@ begin
       order by in_hand.queue_name
   loop
     begin
+      v_queue_name := pgflow._existing_queue(v_stalled.queue_name);
       v_requeued := v_requeued + pgflow._requeue_stalled(
         v_stalled.run_ids, v_stalled.step_slugs, v_stalled.task_indexes, v_stalled.started_at
       );

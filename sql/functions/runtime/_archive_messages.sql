@@ -1,6 +1,7 @@
 -- pgflow._archive_messages: archive the messages (queue_names[i], message_ids[i]), one call for each queue.
 -- Called by: everything that makes tasks final, after their rows are final.    Locks: queue rows.
--- Promises: messages that are already gone are ignored. Returns the number archived.
+-- Promises: messages that are already gone are ignored, and so are whole queues. Returns the number archived. (The
+--   `offset 0` here and in its neighbours keeps the look at a queue's existence one for each queue.)
 
 create or replace function pgflow._archive_messages(queue_names text[], message_ids bigint[])
 returns int
@@ -19,8 +20,10 @@ begin
           where message.id is not null
           group by message.queue_name
           order by message.queue_name
+          offset 0
       ) batch
       cross join lateral pgmq.archive(batch.queue_name, batch.ids)
+      where pgflow._queue_exists(batch.queue_name)
   );
 end;
 $$;

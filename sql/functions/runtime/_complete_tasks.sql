@@ -139,8 +139,10 @@ begin
           from completed
           group by completed.queue_name
           order by completed.queue_name
+          offset 0
       ) batch
       cross join lateral pgmq.archive(batch.queue_name, batch.ids)
+      where pgflow._queue_exists(batch.queue_name)
   )
   select
       (select array_agg(completed.position) from completed),

@@ -1,6 +1,6 @@
 -- pgflow._show_messages: make the messages (queue_names[i], message_ids[i]) visible after delays[i] seconds.
--- Called by: _fail_tasks, _release_tasks, requeue_stalled_tasks, after the tasks' rows.    Locks: queue rows.
--- Promises: one statement for each queue; messages that are gone are ignored. Returns the number changed.
+-- Called by: _fail_tasks, _release_tasks, _requeue_stalled, after the tasks' rows.    Locks: queue rows.
+-- Promises: one statement for each queue; messages and queues that are gone are ignored. Returns the number changed.
 
 create or replace function pgflow._show_messages(queue_names text[], message_ids bigint[], delays int[])
 returns int
@@ -15,8 +15,10 @@ begin
           from unnest(queue_names, message_ids, delays) as message (queue_name, id, delay)
           group by message.queue_name
           order by message.queue_name
+          offset 0
       ) batch
       cross join lateral pgflow.set_vt_batch(batch.queue_name, batch.ids, batch.delays)
+      where pgflow._queue_exists(batch.queue_name)
   );
 end;
 $$;

@@ -3,6 +3,7 @@
 -- Promises: a step's tasks and messages appear with its start, on the step's route, in the order of their index; one
 --   batch for each queue and delay. A step that is not `created`, waits for others, has no task, or whose run is over is
 --   left out. Returns the number of steps started.
+-- Refuses: a step whose queue was dropped (queue_missing, 42P01).
 
 create or replace function pgflow._start_ready_steps(run_ids uuid[], step_slugs text[])
 returns int
@@ -72,7 +73,7 @@ begin
         cross join lateral rows from (
           unnest(batches.flow_slugs, batches.run_ids, batches.step_slugs, batches.task_indexes),
           pgmq.send_batch(
-            batches.queue_name, batches.messages, null::jsonb[],
+            pgflow._existing_queue(batches.queue_name), batches.messages, null::jsonb[],
             clock_timestamp() + make_interval(secs => batches.delay)
           )
         ) as task (flow_slug, run_id, step_slug, task_index, message_id)

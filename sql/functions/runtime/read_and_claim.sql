@@ -5,7 +5,7 @@
 --   somebody has it. final: it, its step or its run is over. unknown: no task has this message. foreign: a task of another
 --   step or flow has it. A message that is not claimed is only leased by the read, as by any reader. A worker that has
 --   been stopped, or whose function is fenced, reads nothing: when a fence is committed, no claim commits any more.
--- Refuses: what start_tasks refuses.
+-- Refuses: what start_tasks refuses; a queue that was dropped (queue_missing, 42P01).
 
 create or replace function pgflow.read_and_claim(
   queue_name text,
@@ -58,7 +58,7 @@ begin
   v_msg_ids := array(
     select m.msg_id
       from pgmq.read(
-        read_and_claim.queue_name,
+        pgflow._existing_queue(read_and_claim.queue_name),
         v_hidden_for,
         case
           when exists (select from pgflow.fenced_functions f where f.function_name = v_function_name) then 0

@@ -1,7 +1,7 @@
 -- pgflow.set_vt_batch: make messages visible vt_offsets[i] seconds from now, in one statement.
 -- Called by: _claim_tasks, _fail_tasks, recovery and release; workers that postpone messages.    Locks: queue rows.
 -- Promises: returns the rows found; unknown ids are ignored; empty or NULL lists change nothing.
--- Refuses: lists of different lengths; an unknown queue (42P01).
+-- Refuses: lists of different lengths; an unknown queue (queue_missing, 42P01).
 
 create or replace function pgflow.set_vt_batch(queue_name text, msg_ids bigint[], vt_offsets int[])
 returns table (
@@ -37,7 +37,7 @@ begin
       from unnest($1, $2) as wanted (msg_id, vt_offset)
       where q.msg_id = wanted.msg_id
       returning q.msg_id, q.read_ct, q.enqueued_at, q.vt, q.message, q.headers',
-    pgmq.format_table_name(queue_name, 'q')
+    pgmq.format_table_name(pgflow._existing_queue(queue_name), 'q')
   ) using msg_ids, vt_offsets;
 end;
 $$;

@@ -160,6 +160,11 @@ insert into expected values
   ('items_invalid', '22023',
     'The items to settle are not an array.', 'They are a JSON object.', 'Send an array of objects with run_id, step_slug and task_index.',
     $$ select pgflow.complete_tasks('{}') $$),
+  ('queue_missing', '42P01',
+    'Queue "robbed__a" does not exist.', 'It was dropped or not restored; messages in it are gone.',
+    'Find out why. Runs that wait for it can be ended with pgflow.cancel_run; after pgmq.create the tasks that lost their messages are listed by '
+      'pgflow.stalled_tasks and sent again by pgflow.requeue_tasks.',
+    $$ select pgflow.start_flow('Robbed', '{}') $$),
   ('event_sink', 'P0001',
     'Event sink "mail" is unknown.', 'The sinks are realtime, hook, notify and table; an empty list turns events off.',
     'Correct the name and call pgflow.configure_events again.',

@@ -1,0 +1,24 @@
+-- pgflow._existing_queue: the name of a queue that exists.
+-- Called by: what cannot do without it: steps that start, claims, set_vt_batch, next_visible_at, requeue_tasks. What ends
+--   work or gives it back leaves out what is missing instead, see _queue_exists.    Locks: none.
+-- Refuses: queue_missing (42P01), when somebody dropped it.
+
+create or replace function pgflow._existing_queue(queue_name text)
+returns text
+language plpgsql
+stable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if pgflow._queue_exists(queue_name) then
+    return queue_name;
+  end if;
+  raise exception using
+    errcode = 'undefined_table',
+    constraint = 'pgflow_queue_missing',
+    message = format('Queue "%s" does not exist.', queue_name),
+    detail = 'It was dropped or not restored; messages in it are gone.',
+    hint = 'Find out why. Runs that wait for it can be ended with pgflow.cancel_run; after pgmq.create the tasks that lost '
+      'their messages are listed by pgflow.stalled_tasks and sent again by pgflow.requeue_tasks.';
+end;
+$$;
