@@ -110,7 +110,7 @@ begin
   end if;
 
   if v_shown_ids is not null then
-    select count(*) into v_updated from pgflow.set_vt_batch(_claim_tasks.queue_name, v_shown_ids, v_shown_for);
+    select count(*) into v_updated from pgflow._set_vt_batch(_claim_tasks.queue_name, v_shown_ids, v_shown_for);
     if v_updated <> cardinality(v_shown_ids) then
       raise exception using
         constraint = 'pgflow_claim_visibility',

@@ -17,7 +17,7 @@ begin
           order by message.queue_name
           offset 0
       ) batch
-      cross join lateral pgflow.set_vt_batch(batch.queue_name, batch.ids, batch.delays)
+      cross join lateral pgflow._set_vt_batch(batch.queue_name, batch.ids, batch.delays)
       where pgflow._queue_exists(batch.queue_name)
   );
 end;

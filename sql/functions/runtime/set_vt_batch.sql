@@ -1,7 +1,8 @@
--- pgflow.set_vt_batch: make messages visible vt_offsets[i] seconds from now, in one statement.
--- Called by: _claim_tasks, _fail_tasks, recovery and release; workers that postpone messages.    Locks: queue rows.
+-- pgflow.set_vt_batch: make messages of a flow's queue visible vt_offsets[i] seconds from now, in one statement.
+-- Called by: workers that postpone messages.    Locks: queue rows.
 -- Promises: returns the rows found; unknown ids are ignored; empty or NULL lists change nothing.
--- Refuses: lists of different lengths; an unknown queue (queue_missing, 42P01).
+-- Refuses: lists of different lengths; an offset that is NULL; a queue of no flow (queue_unknown, 42P01): the role
+--   pgflow_worker may call this, with the owner's rights; one that was dropped (queue_missing, 42P01).
 
 create or replace function pgflow.set_vt_batch(queue_name text, msg_ids bigint[], vt_offsets int[])
 returns table (
@@ -15,8 +16,9 @@ returns table (
 language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
-set enable_seqscan = off
 as $$
+declare
+  v_route constant text := lower(set_vt_batch.queue_name collate "C");
 begin
   if coalesce(cardinality(msg_ids), 0) = 0 or coalesce(cardinality(vt_offsets), 0) = 0 then
     return;
@@ -31,13 +33,21 @@ begin
       hint = 'Pass one offset for each message id.';
   end if;
 
-  -- The table's name is data, so this is the one statement here that is planned at each call.
-  return query execute format(
-    'update pgmq.%I q set vt = clock_timestamp() + make_interval(secs => wanted.vt_offset)
-      from unnest($1, $2) as wanted (msg_id, vt_offset)
-      where q.msg_id = wanted.msg_id
-      returning q.msg_id, q.read_ct, q.enqueued_at, q.vt, q.message, q.headers',
-    pgmq.format_table_name(pgflow._existing_queue(queue_name), 'q')
-  ) using msg_ids, vt_offsets;
+  if not exists (select from pgflow.steps s where s.queue_name = v_route)
+    and not exists (
+      select from pgflow.flows f where lower(f.flow_slug collate "C") = v_route and f.queue_mode = 'flow'
+    )
+  then
+    raise exception using
+      errcode = 'undefined_table',
+      constraint = 'pgflow_queue_unknown',
+      message = format('No flow has a queue "%s".', coalesce(set_vt_batch.queue_name, 'NULL')),
+      detail = 'Queues that belong to no flow are out of reach here, whether they exist or not.',
+      hint = 'Look the route up in pgflow.steps; for other queues use pgmq.set_vt.';
+  end if;
+
+  return query
+    select m.msg_id, m.read_ct, m.enqueued_at, m.vt, m.message, m.headers
+      from pgflow._set_vt_batch(set_vt_batch.queue_name, msg_ids, vt_offsets) m;
 end;
 $$;

@@ -165,6 +165,10 @@ insert into expected values
     'Find out why. Runs that wait for it can be ended with pgflow.cancel_run; after pgmq.create the tasks that lost their messages are listed by '
       'pgflow.stalled_tasks and sent again by pgflow.requeue_tasks.',
     $$ select pgflow.start_flow('Robbed', '{}') $$),
+  ('queue_unknown', '42P01',
+    'No flow has a queue "taken".', 'Queues that belong to no flow are out of reach here, whether they exist or not.',
+    'Look the route up in pgflow.steps; for other queues use pgmq.set_vt.',
+    $$ select pgflow.set_vt_batch('taken', '{1}', '{1}') $$),
   ('event_sink', 'P0001',
     'Event sink "mail" is unknown.', 'The sinks are realtime, hook, notify and table; an empty list turns events off.',
     'Correct the name and call pgflow.configure_events again.',

@@ -3,7 +3,7 @@
 \ir ../../../sql/operator/prune_data_older_than.sql
 \ir ../../../sql/operator/roles.sql
 \ir ../../../sql/operator/roles.sql
-select plan(91);
+select plan(92);
 
 -- What a statement answers for a role: its first value, or the SQLSTATE of the refusal.
 create function tap.as_role(p_role text, p_sql text) returns text language plpgsql as $$
@@ -103,6 +103,9 @@ select answers('worker', format($$ select outcome from pgflow.fail_tasks(
   (select jsonb_agg(jsonb_build_object('run_id', %L, 'step_slug', 'a', 'task_index', 0, 'attempt', 1, 'error', 'no'))), %L) $$,
   (select run_id from pgflow.runs), :w), 'applied');
 select answers('worker', $$ select vt > now() from pgflow.set_vt_batch('threads__a', array[1], array[100]) $$, 'true');
+select pgmq.create('private'), pgmq.send('private', '{"secret": 1}') \g /dev/null
+select answers('worker', $$ select message from pgflow.set_vt_batch('private', array[1], array[100]) $$, '42P01');
+select pgmq.drop_queue('private') \g /dev/null
 select answers('worker', $$ select pgflow.next_visible_at('threads__a') > now() $$, 'true');
 select answers('worker', $$ select vt <= clock_timestamp() from pgflow.set_vt_batch('threads__a', array[1], array[0]) $$, 'true');
 select answers('worker', format($$ select outcome from pgflow.read_and_claim('threads__a', 'threads', 'a', %L, 1) $$, :w), 'claimed');

@@ -1,7 +1,7 @@
 -- set_vt_batch gives each message its own time in one statement.
 begin;
 select plan(9);
-select pgmq.create('q') \g /dev/null
+select pgflow.create_flow('q') \g /dev/null
 select pgmq.send_batch('q', array['1', '2', '3']::jsonb[]) \g /dev/null
 
 select results_eq(
