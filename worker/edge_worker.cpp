@@ -8,9 +8,11 @@
 #include <exception>
 #include <utility>
 
+#include "contract/environment.hpp"
 #include "log/log.hpp"
 #include "uv/loop.hpp"
 #include "worker/environment.hpp"
+#include "worker/handler_sql.hpp"
 #include "worker/identity.hpp"
 #include "worker/startup.hpp"
 #include "worker/worker.hpp"
@@ -47,6 +49,9 @@ int detail::run_worker(WorkerPlan plan) {
   const auto database = find_database(plan.config.connection_string);
   if (!database) return refuse(database.error(), ExitCode::config);
 
+  plan.resources.each_thread.push_back(handler_sql(
+      *database, std::string(contract::kWorkerApplicationName) + identity->worker_id.text()
+  ));
   uv::Loop loop;
   worker::Worker worker(loop, std::move(plan), std::move(*identity), *database);
   const ExitCode code = worker.run();

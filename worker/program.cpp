@@ -1,5 +1,6 @@
 // pgflow::main behind its templates: reads the command line, plays one role, reports what went
 // wrong.
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
 #include <fstream>
@@ -13,6 +14,8 @@
 #include "base/did_you_mean.hpp"
 #include "base/exit_code.hpp"
 #include "base/standard_fds.hpp"
+#include "worker/environment.hpp"
+#include "worker/handler_sql.hpp"
 
 namespace pgflow::detail {
 namespace {
@@ -248,8 +251,13 @@ std::string shape_of_input(const StepDefinition& step) {
   return "the outputs of its dependencies, {" + outputs + "}";
 }
 
-void invoke(const FlowDefinition& flow, const CommandLine& line, const Resources& lent) {
+void invoke(const FlowDefinition& flow, const CommandLine& line, Resources lent) {
   const StepDefinition& step = find_step(flow, *line.step);
+  if (std::ranges::find(step.needs, type_name<Sql>()) != step.needs.end()) {
+    auto database = find_database("");
+    if (!database) throw Exception(std::move(database).error());
+    lent.each_thread.push_back(handler_sql(std::move(*database), "pgflow-invoke"));
+  }
   const std::string input = read_all(std::cin);
   const TaskInfo task{
       .flow_slug = flow.slug,
@@ -307,7 +315,7 @@ int play(CommandLine line, const std::vector<ProgramFlow>& flows, Resources reso
   }
   const ProgramFlow& flow = choose_flow(flows, line.flow);
   if (line.role == Role::invoke) {
-    invoke(*flow.definition, line, resources);
+    invoke(*flow.definition, line, std::move(resources));
     return number(ExitCode::ok);
   }
   return work(flow, std::move(line), std::move(resources));

@@ -42,6 +42,12 @@ Options resolve(Options options, const std::vector<Endpoint>& endpoints);
 Error error_of(const PGresult* result);
 Error connect_error(std::string text, const Dsn& dsn);
 
+// Ending a COPY would take as much code as doing it.
+bool is_copy(const PGresult* result) {
+  const ExecStatusType status = PQresultStatus(result);
+  return status == PGRES_COPY_IN || status == PGRES_COPY_OUT || status == PGRES_COPY_BOTH;
+}
+
 }  // namespace
 
 std::string_view name(ConnectionState state) {
@@ -178,6 +184,17 @@ ConnectionState Connection::state() const {
 
 int Connection::backend_pid() const {
   return world_->connection ? PQbackendPID(world_->connection.get()) : 0;
+}
+
+Transaction Connection::transaction() const {
+  switch (world_->connection ? PQtransactionStatus(world_->connection.get()) : PQTRANS_IDLE) {
+    case PQTRANS_INTRANS:
+      return Transaction::open;
+    case PQTRANS_INERROR:
+      return Transaction::failed;
+    default:
+      return Transaction::none;
+  }
 }
 
 int Connection::server_version() const {
@@ -368,6 +385,14 @@ void Connection::World::read_results() {
   while (PQisBusy(connection.get()) == 0) {
     PGresult* result = PQgetResult(connection.get());
     if (result == nullptr) return finish();
+    if (is_copy(result)) {
+      PQclear(result);
+      return lose(
+          {.kind = "copy_refused",
+           .message = "COPY to or from the client is not possible here.",
+           .hint = "Send rows as one JSON parameter and read it with jsonb_to_recordset."}
+      );
+    }
     take(result);
   }
   // Parameters that do not fit into the socket's buffer wait for the server to read.

@@ -34,12 +34,16 @@ struct Query {
 enum class ConnectionState { closed, connecting, idle, busy, broken };
 std::string_view name(ConnectionState state);
 
+// A failed one takes nothing but its rollback.
+enum class Transaction { none, open, failed };
+
 // Rules. Every callback comes from the loop, never from inside the call that registered it, and
 // exactly once, with two exceptions: close() and the destructor forget all that wait. A callback
 // may do anything, also destroy the connection. Queries of a connecting or busy connection wait
 // their turn; a closed or broken connection refuses with kind connection_lost. When the connection
 // breaks, all that wait get connection_lost (the one that was running may have happened), then
-// on_lost is called, then the owner decides when to connect() again.
+// on_lost is called, then the owner decides when to connect() again. COPY to or from the client
+// breaks the connection, with kind copy_refused.
 class Connection {
  public:
   using OnConnected = std::function<void(Result<void>)>;
@@ -77,8 +81,9 @@ class Connection {
   bool is_open() const {
     return state() == ConnectionState::idle || state() == ConnectionState::busy;
   }
-  int backend_pid() const;     // 0 unless open
-  int server_version() const;  // 150004 is 15.4; 0 unless open
+  Transaction transaction() const;  // as of the last answer
+  int backend_pid() const;          // 0 unless open
+  int server_version() const;       // 150004 is 15.4; 0 unless open
   const Dsn& dsn() const;
 
  private:

@@ -91,6 +91,25 @@ struct Partial {
          );
 }
 
+// A worker provides the database by itself; a test lends a fake.
+struct FakeSql : Sql {
+  std::vector<std::string> fetch(std::string_view, const std::vector<std::optional<std::string>>&)
+      override {
+    return {};
+  }
+  long change(std::string_view, const std::vector<std::optional<std::string>>&) override {
+    return 0;
+  }
+};
+[[maybe_unused]] int platforms() {
+  const auto f = base().step<"x">([](const Message&, Sql& sql) { return sql.query<int>("…"); });
+  static_assert(CompatibleFlow<decltype(f), ProcessPlatform>);
+  static_assert(!CompatibleFlow<decltype(f), InProcessPlatform>);
+  static_assert(CompatibleFlow<decltype(f), InProcessPlatform, Sql>);
+  FakeSql sql;
+  return testing::run(f, Message{}, resource<Sql>(sql)).completed() ? EdgeWorker::start(f) : 1;
+}
+
 // The longest queue names that fit.
 [[maybe_unused]] auto routes() {
   return with_step_queues(

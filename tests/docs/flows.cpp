@@ -22,6 +22,15 @@ std::string receipt(const Both& in, FlowInput<Order> order) {
   return order->item + (in.reserve && in.reserve->enough ? ": in stock" : ": back-ordered");
 }
 
+struct Payment { std::int64_t id; std::string item; std::optional<std::chrono::sys_time<std::chrono::microseconds>> paid_at; };
+
+Payment pay(const Order& order, Sql& sql) {
+  return sql.transaction([&] {
+    sql.execute("insert into payments (item) values ($1) on conflict do nothing", order.item);
+    return sql.query<Payment>("select * from payments where item = $1", order.item).at(0);
+  });
+}
+
 auto shop() {
   return flow<"shopV1", Order>({.max_attempts = 4})
       .step<"price">({.timeout = std::chrono::seconds(10)}, price)
@@ -43,10 +52,22 @@ std::string refund(const Price&) { return "refund"; }
 auto with_refund() {
   return flow<"refundV1", Order>()
       .step<"price">(price)
+      .step<"pay">(pay)
 .step<"refund">(depends_on<"price">, run_if(output<"price">(&Price::each) == 0.0), refund)
       ;
 }
 // clang-format on
+
+struct Payments : Sql {
+  std::vector<std::string> fetch(
+      std::string_view, const std::vector<std::optional<std::string>>& arguments
+  ) override {
+    return {R"({"id":7,"item":)" + to_json(*arguments.at(0)) + "}"};
+  }
+  long change(std::string_view, const std::vector<std::optional<std::string>>&) override {
+    return 1;
+  }
+};
 
 }  // namespace
 
@@ -59,11 +80,14 @@ CHECK(run.output<"receipt">() == "ink: back-ordered");
   // clang-format on
   CHECK(testing::run(shop(), Order{"ink", 3, false}).output<"receipt">() == "ink: in stock");
   CHECK(testing::run(resize(), "pictures").output<"sum">() == 20);
-  CHECK(testing::run(with_refund(), Order{"pen", 0, false}).output<"refund">() == "refund");
+  Payments payments;
   CHECK(
-      testing::run(with_refund(), Order{"pen", 1, false}).status<"refund">() ==
-      testing::Status::skipped
+      testing::run(with_refund(), Order{"pen", 0, false}, resource<Sql>(payments))
+          .output<"refund">() == "refund"
   );
+  const auto paid = testing::run(with_refund(), Order{"pen", 1, false}, resource<Sql>(payments));
+  CHECK(paid.status<"refund">() == testing::Status::skipped);
+  CHECK(paid.output<"pay">().id == 7);
 }
 
 TEST_CASE("the code of docs/flows.md is this file's", "[docs]") {
@@ -77,5 +101,5 @@ TEST_CASE("the code of docs/flows.md is this file's", "[docs]") {
     INFO(block);
     CHECK(code.find(block) != std::string::npos);
   }
-  CHECK(blocks == 5);
+  CHECK(blocks == 6);
 }

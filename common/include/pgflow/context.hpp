@@ -17,6 +17,7 @@
 
 #include <pgflow/error.hpp>
 #include <pgflow/json.hpp>
+#include <pgflow/sql.hpp>
 
 namespace pgflow {
 

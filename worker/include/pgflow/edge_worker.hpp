@@ -86,16 +86,16 @@ consteval bool has_step(const Flow<Input, Slug, Steps...>*) {
 
 // A platform lists the resource types that it gives to every handler by itself.
 struct ProcessPlatform {  // a worker process
-  using provides = types<>;
+  using provides = types<Sql>;
 };
-struct InProcessPlatform {  // testing::run
+struct InProcessPlatform {  // testing::run and testing::call
   using provides = types<>;
 };
 
 // Everything that F's handlers ask for is provided by the platform or by the caller (types User…).
 template <class F, class Platform, class... User>
 concept CompatibleFlow = detail::compatible<
-    typename detail::wrapped_flow<F>::type,
+    typename detail::wrapped_flow<std::remove_cv_t<F>>::type,
     detail::join_t<typename Platform::provides, types<User...>>>::value;
 
 // Each start checks its arguments, runs until the worker is told to stop, and returns the process's

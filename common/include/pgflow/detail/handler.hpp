@@ -100,6 +100,9 @@ class Argument {
       if (!object) {
         throw_missing_resource(type_name<T>());
       }
+      if constexpr (std::is_same_v<T, Sql>) {
+        static_cast<Sql*>(object)->serve(call.stop);
+      }
       return static_cast<T*>(object);
     }
   }
