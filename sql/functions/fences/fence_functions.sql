@@ -5,7 +5,8 @@
 --   tracked yet included; when it is committed, read_and_claim gives these functions no task any more. A function inside
 --   another fence is recorded as it was before that one. The same fence_id and token again (an answer was lost) change
 --   nothing. The channel pgflow_fences tells the fence_id. Returns what was recorded.
--- Refuses: fence_token (42501), the fence_id of another holder; fence_lifted; fence_empty.
+-- Refuses: fence_token (42501), the fence_id of another holder; fence_lifted; fence_empty; NULL (argument_invalid, 22023);
+--   an old snapshot (isolation_level), in which another fence may be missing.
 
 create or replace function pgflow.fence_functions(
   fence_id uuid,
@@ -20,6 +21,7 @@ volatile
 set search_path = pg_catalog, pg_temp
 as $$
 declare
+  v_is_fresh constant boolean := pgflow._require_read_committed('fence_functions');
   v_token_hash constant bytea := sha256(convert_to(token, 'UTF8'));
   v_names constant text[] := array(
     select distinct wanted.name collate "C" from unnest(function_names) as wanted (name) where wanted.name is not null order by 1

@@ -3,7 +3,7 @@
 -- Promises: one statement for the whole set: a function that was disabled before stays disabled, one inside another fence
 --   stays fenced. A lifted fence is left as it is. Without the token a forced_reason is needed, which is kept. The channel
 --   pgflow_fences tells the fence_id. Returns how each function stands now.
--- Refuses: fence_unknown (P0002); fence_token (42501), with neither the token nor a reason.
+-- Refuses: fence_unknown (P0002); fence_token (42501), with neither the token nor a reason; an old snapshot (isolation_level).
 
 create or replace function pgflow.unfence_functions(fence_id uuid, token text default null, forced_reason text default null)
 returns table (function_name text, enabled boolean, is_fenced boolean)
@@ -12,6 +12,7 @@ volatile
 set search_path = pg_catalog, pg_temp
 as $$
 declare
+  v_is_fresh constant boolean := pgflow._require_read_committed('unfence_functions');
   v_fence pgflow.fences;
 begin
   lock table pgflow.fences in share row exclusive mode;

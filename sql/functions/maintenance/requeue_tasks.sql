@@ -2,8 +2,10 @@
 -- Called by: operators, `pgflow task requeue`.    Locks: runs (ascending), step_tasks, queue rows.
 -- Promises: items are objects {"run_id", "step_slug", "task_index"}. Such a task gets a new message on its own queue,
 --   visible now, and may stall three times more; its attempts stay counted. One row for each item, in their order: applied,
---   already (the task is queued or in somebody's hand), late (it is final, or its step or run is over), unknown, malformed.
--- Refuses: items that are not an array (22023).
+--   already (the task is queued under its message or in somebody's hand), late (it is final, or its step or run is over),
+--   unknown, malformed.
+-- Refuses: items that are not an array (22023); an old snapshot (isolation_level); a queue that was
+--   dropped and is still missing (queue_missing, 42P01).
 
 create or replace function pgflow.requeue_tasks(items jsonb)
 returns table (run_id uuid, step_slug text, task_index int, outcome text)
@@ -14,6 +16,7 @@ set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 as $$
 declare
+  v_is_fresh constant boolean := pgflow._require_read_committed('requeue_tasks');
   v_run_ids uuid[];
   v_step_slugs text[];
   v_task_indexes int[];

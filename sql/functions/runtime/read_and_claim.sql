@@ -4,8 +4,10 @@
 -- Promises: one row for each message read, by msg_id. claimed: the task is ours and all columns are filled. started:
 --   somebody has it. final: it, its step or its run is over. unknown: no task has this message. foreign: a task of another
 --   step or flow has it. A message that is not claimed is only leased by the read, as by any reader. A worker that has
---   been stopped, or whose function is fenced, reads nothing: when a fence is committed, no claim commits any more.
--- Refuses: what start_tasks refuses; a queue that was dropped (queue_missing, 42P01).
+--   been stopped, or whose function is fenced, reads nothing: when a fence is committed, no claim commits any more. A qty of
+--   0 reads nothing either.
+-- Refuses: what start_tasks refuses, an old snapshot too: it would not show the fence; a queue that was dropped
+--   (queue_missing, 42P01); a qty that is NULL or negative (argument_invalid, 22023).
 
 create or replace function pgflow.read_and_claim(
   queue_name text,
@@ -34,6 +36,7 @@ set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 as $$
 declare
+  v_is_fresh constant boolean := pgflow._require_read_committed('read_and_claim');
   v_hidden_for int := pgflow._claim_timeout(read_and_claim.flow_slug, read_and_claim.queue_name, p_step_slug) + 2;
   v_function_name text;
   v_is_refused boolean;

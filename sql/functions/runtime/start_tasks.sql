@@ -3,7 +3,8 @@
 -- Locks: step_tasks, then queue rows; a task that another transaction holds is left to it.
 -- Promises: a claimed task's message is invisible for timeout + 2 s before its row is returned; rows come by msg_id.
 --   Messages of other steps, other flows or nobody are left exactly as they were.
--- Refuses: step mode without the exact step_slug of this queue, flow mode with one; nothing changes then.
+-- Refuses: step mode without the exact step_slug of this queue, flow mode with one; nothing changes then. A transaction
+--   whose snapshot is older than the call (isolation_level).
 
 create or replace function pgflow.start_tasks(
   flow_slug text,
@@ -19,6 +20,8 @@ set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 as $$
+declare
+  v_is_fresh constant boolean := pgflow._require_read_committed('start_tasks');
 begin
   if pgflow._claim_timeout(start_tasks.flow_slug, start_tasks.queue_name, start_tasks.step_slug) is null
     or coalesce(cardinality(msg_ids), 0) = 0

@@ -3,6 +3,7 @@
 -- Locks: runs (ascending), step_tasks, queue rows.
 -- Promises: the attempt is refunded, the message visible now; requeued_count is not touched, so a neighbour's crash never
 --   stalls an innocent task. Without msg_ids all of them. Returns how many were given back.
+-- Refuses: an old snapshot (isolation_level), in which later claims are missing.
 
 create or replace function pgflow.release_tasks(worker_id uuid, msg_ids bigint[] default null)
 returns int
@@ -11,6 +12,7 @@ volatile
 set search_path = pg_catalog, pg_temp
 as $$
 declare
+  v_is_fresh constant boolean := pgflow._require_read_committed('release_tasks');
   v_run_ids constant uuid[] := pgflow._lock_runs_in_hand(release_tasks.worker_id, msg_ids);
 begin
   return pgflow._release_tasks(release_tasks.worker_id, msg_ids, v_run_ids);

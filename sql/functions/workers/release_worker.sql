@@ -6,7 +6,8 @@
 --   Every other task of the worker goes back as release_tasks does it. Returns how many tasks were given back or failed;
 --   asked again, or for a worker that never registered, it does nothing and returns 0. A task that somebody claims in the
 --   worker's name meanwhile is left to the next call.
--- Refuses: when a backend of the worker belongs to a role that we may not signal.
+-- Refuses: when a backend of the worker belongs to a role that we may not signal; an old snapshot (isolation_level), in
+--   which the worker's last claims are missing.
 
 create or replace function pgflow.release_worker(worker_id uuid, reason text, guilty bigint[] default '{}')
 returns int
@@ -16,6 +17,7 @@ set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 as $$
 declare
+  v_is_fresh constant boolean := pgflow._require_read_committed('release_worker');
   v_locked uuid[];
   v_run_ids uuid[];
   v_step_slugs text[];

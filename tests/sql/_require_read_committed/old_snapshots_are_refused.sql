@@ -6,13 +6,20 @@ create function tap.fresh() returns setof text language sql as $$
     'select pgflow.create_flow(''new'')',
     'select pgflow.add_step(''old'', ''b'')',
     'select pgflow.ensure_flow_compiled(''old'', tap.shape(''a''))',
-    'select pgflow.delete_flow_and_data(''old'')'
+    'select pgflow.delete_flow_and_data(''old'')',
+    'select pgflow.start_tasks(''old'', ''{1}'', gen_random_uuid(), ''old'')',
+    'select pgflow.read_and_claim(''old'', ''old'', null, gen_random_uuid(), 1)',
+    'select pgflow.release_tasks(gen_random_uuid())',
+    'select pgflow.release_worker(gen_random_uuid(), ''dead'')',
+    'select pgflow.requeue_tasks(''[]'')',
+    'select pgflow.fence_functions(gen_random_uuid(), ''x'', ''{f}'', ''ann'', ''test'')',
+    'select pgflow.unfence_functions(gen_random_uuid(), ''x'')'
   ]) statement
 $$;
 create function tap.no_snapshot_needed() returns setof text language sql as $$
   select tap.lives_ok($l$ select pgflow.start_flow('old', '{}') $l$, 'start_flow may be part of any transaction')
 $$;
-select plan(12);
+select plan(26);
 begin isolation level repeatable read;
 select fresh();
 select no_snapshot_needed();
