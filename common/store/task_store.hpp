@@ -72,7 +72,7 @@ struct Failure {
 enum class SettleOutcome {
   applied,
   already,     // this very attempt was settled before: the answer had been lost
-  superseded,  // another worker or attempt holds it; nothing changed
+  superseded,  // not in this attempt's hand: another holds it, or nobody does; nothing changed
   late,        // its step or run is over
   unknown,
   malformed  // the item itself; a bug of ours

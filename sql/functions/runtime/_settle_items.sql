@@ -1,7 +1,7 @@
 -- pgflow._settle_items: the items of a settling call as rows, each with a verdict on its form.
 -- Called by: complete_tasks and fail_tasks, when reading all items at once has failed; requeue_tasks.    Locks: none.
--- Promises: one row for each item, in their order. An item is sound when it has a run_id, a step_slug and a task_index, and
---   these, attempt and permanent can be read as what they are. Of another one nothing but the step_slug comes back.
+-- Promises: one row for each item, in their order. An item is sound when _is_settle_item says so and its members can be read
+--   as what they are. Of another one nothing but the step_slug comes back.
 -- Refuses: items that are not an array (22023).
 
 create or replace function pgflow._settle_items(items jsonb)
@@ -19,12 +19,12 @@ immutable
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  if jsonb_typeof(items) <> 'array' then
+  if jsonb_typeof(items) is distinct from 'array' then
     raise exception using
       errcode = 'invalid_parameter_value',
       constraint = 'pgflow_items_invalid',
       message = 'The items to settle are not an array.',
-      detail = format('They are a JSON %s.', jsonb_typeof(items)),
+      detail = coalesce('They are a JSON ' || jsonb_typeof(items) || '.', 'They are NULL.'),
       hint = 'Send an array of objects with run_id, step_slug and task_index.';
   end if;
 
@@ -36,8 +36,7 @@ begin
       run_id := (body ->> 'run_id')::uuid;
       task_index := (body ->> 'task_index')::int;
       attempt := (body ->> 'attempt')::int;
-      perform (body ->> 'permanent')::boolean;
-      is_sound := num_nulls(run_id, step_slug, task_index) = 0;
+      is_sound := pgflow._is_settle_item(body);
     exception when data_exception then
       is_sound := false;
     end;

@@ -31,13 +31,13 @@ begin
         array_agg((item.body ->> 'attempt')::int order by item.position),
         array_agg(item.body ->> 'error' order by item.position),
         array_agg((item.body ->> 'permanent')::boolean order by item.position),
-        bool_and(num_nulls(item.body ->> 'run_id', item.body ->> 'step_slug', item.body ->> 'task_index') = 0)
+        bool_and(pgflow._is_settle_item(item.body))
       into v_run_ids, v_step_slugs, v_task_indexes, v_attempts, v_errors, v_permanents, v_readable
       from jsonb_array_elements(items) with ordinality as item (body, position);
   exception when data_exception then
     v_readable := false;
   end;
-  if not v_readable then
+  if v_readable is not true then
     select
         array_agg(item.run_id order by item.position),
         array_agg(item.step_slug order by item.position),
