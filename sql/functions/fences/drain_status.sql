@@ -3,6 +3,7 @@
 -- Promises: one row for each function asked for, in the order of the names. live: heartbeat younger than 6 s, not stopped,
 --   not deprecated; draining: the same, but deprecated. Drained is a function without either and without a task in hand;
 --   its queues may well be full. A task that has stalled for good is in nobody's hand.
+-- Refuses: NULL (argument_invalid, 22023).
 
 create or replace function pgflow.drain_status(function_names text[])
 returns table (
@@ -19,6 +20,9 @@ stable
 set search_path = pg_catalog, pg_temp
 as $$
 begin
+  if function_names is null then
+    perform pgflow._refuse_argument('drain_status', 'function_names', null, 'an array of names');
+  end if;
   return query
     select asked.name, f.enabled,
         exists (select from pgflow.fenced_functions standing where standing.function_name = asked.name),

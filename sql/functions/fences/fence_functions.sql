@@ -29,6 +29,15 @@ declare
   v_recorded boolean[];
   v_fence pgflow.fences;
 begin
+  if num_nulls(fence_id, token, owner, reason) > 0 then
+    perform pgflow._refuse_argument(
+      'fence_functions',
+      (array['fence_id', 'token', 'owner', 'reason'])[
+        array_position(array[fence_id is null, token is null, owner is null, reason is null], true)
+      ],
+      null, 'given'
+    );
+  end if;
   lock table pgflow.fences in share row exclusive mode;
 
   select f.* into v_fence from pgflow.fences f where f.fence_id = fence_functions.fence_id;

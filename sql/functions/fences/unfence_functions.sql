@@ -22,7 +22,7 @@ begin
     raise exception using
       errcode = 'no_data_found',
       constraint = 'pgflow_fence_unknown',
-      message = format('There is no fence %s.', unfence_functions.fence_id),
+      message = format('There is no fence %s.', coalesce(unfence_functions.fence_id::text, 'NULL')),
       detail = 'Nothing was changed.',
       hint = 'Look it up in pgflow.fences.';
   end if;

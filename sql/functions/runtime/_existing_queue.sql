@@ -16,7 +16,7 @@ begin
   raise exception using
     errcode = 'undefined_table',
     constraint = 'pgflow_queue_missing',
-    message = format('Queue "%s" does not exist.', queue_name),
+    message = format('Queue "%s" does not exist.', coalesce(queue_name, 'NULL')),
     detail = 'It was dropped or not restored; messages in it are gone.',
     hint = 'Find out why. Runs that wait for it can be ended with pgflow.cancel_run; after pgmq.create the tasks that lost '
       'their messages are listed by pgflow.stalled_tasks and sent again by pgflow.requeue_tasks.';

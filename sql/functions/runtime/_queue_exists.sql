@@ -9,6 +9,7 @@ stable
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  return to_regclass(format('pgmq.%I', pgmq.format_table_name(queue_name, 'q'))) is not null;
+  return queue_name is not null
+    and to_regclass(format('pgmq.%I', pgmq.format_table_name(queue_name, 'q'))) is not null;
 end;
 $$;

@@ -1,7 +1,7 @@
 -- pgflow.configure_events: choose where events go, and write the two functions that all of them pass through.
 -- Called by: operators, the embedded server, and below at every installation.    Locks: none but the catalog.
 -- Promises: no look-up per event; with no sink, an event costs one call that says "nobody listens".
--- Refuses: an unknown sink; `realtime` and `hook` without the function they call.
+-- Refuses: NULL; an unknown sink; `realtime` and `hook` without the function they call.
 --
 -- The choice is kept as the comment of pgflow._emit, so a new installation of the functions keeps it.
 
@@ -35,6 +35,9 @@ $$
   v_sink text;
   v_target text;
 begin
+  if sinks is null then
+    perform pgflow._refuse_argument('configure_events', 'sinks', null, 'an array of names, empty for no events');
+  end if;
   if v_unknown <> '{}' then
     raise exception using
       constraint = 'pgflow_event_sink',

@@ -42,6 +42,9 @@ declare
   v_is_refused boolean;
   v_msg_ids bigint[];
 begin
+  if qty is null or qty < 0 then
+    perform pgflow._refuse_argument('read_and_claim', 'qty', qty::text, 'a number of messages, 0 or more');
+  end if;
   if v_hidden_for is null then
     return;
   end if;

@@ -169,6 +169,14 @@ insert into expected values
     'No flow has a queue "taken".', 'Queues that belong to no flow are out of reach here, whether they exist or not.',
     'Look the route up in pgflow.steps; for other queues use pgmq.set_vt.',
     $$ select pgflow.set_vt_batch('taken', '{1}', '{1}') $$),
+  ('argument_invalid', '22023',
+    'pgflow.read_and_claim(): qty must be a number of messages, 0 or more.', 'It is -1; nothing was changed.',
+    'Correct the call; docs/sql-api.md tells what each argument means.',
+    $$ select pgflow.read_and_claim('plain', 'plain', null, gen_random_uuid(), -1) $$),
+  ('argument_invalid', '22023',
+    'pgflow.fence_functions(): token must be given.', 'It is NULL; nothing was changed.',
+    'Correct the call; docs/sql-api.md tells what each argument means.',
+    $$ select pgflow.fence_functions(gen_random_uuid(), null, '{f}', 'ann', 'test') $$),
   ('event_sink', 'P0001',
     'Event sink "mail" is unknown.', 'The sinks are realtime, hook, notify and table; an empty list turns events off.',
     'Correct the name and call pgflow.configure_events again.',
@@ -196,7 +204,7 @@ insert into expected values
     'Run 00000000-0000-4000-8000-00000000000f does not exist.', 'Step "a" of it was to be skipped.', 'Look the run up in pgflow.runs.',
     $$ select pgflow._cascade_force_skip_steps('00000000-0000-4000-8000-00000000000f', 'a', 'condition_unmet') $$);
 
-select plan((select count(*)::int from expected) + 6);
+select plan((select count(*)::int from expected) + 20);
 select is(
   error_of(query) - 'constraint',
   jsonb_build_object('sqlstate', sqlstate, 'kind', kind, 'message', message, 'detail', detail, 'hint', hint),
@@ -220,6 +228,24 @@ select is(
   '{"sqlstate": "23503", "kind": "step_tasks_last_worker_id_fkey"}', 'an unknown worker'
 );
 select is(error_of($$ select * from pgflow.set_vt_batch('nobody', '{1}', '{1}') $$) ->> 'sqlstate', '42P01', 'an unknown queue');
+
+-- NULL where a value is needed; a NULL name that is only looked up is an unknown one.
+select is(error_of(query) ->> 'kind', 'argument_invalid', query) from unnest(array[
+  $$ select pgflow.read_and_claim('plain', 'plain', null, gen_random_uuid(), null) $$,
+  $$ select pgflow.set_vt_batch('plain', '{1,2}', '{1,null}') $$,
+  $$ select pgflow.register_worker(null, 'plain', 'f') $$,
+  $$ select pgflow.register_worker(gen_random_uuid(), null, 'f') $$,
+  $$ select pgflow.register_worker(gen_random_uuid(), 'plain', null) $$,
+  $$ select pgflow.fence_functions(null, 'x', '{f}', 'ann', 'test') $$,
+  $$ select pgflow.fence_functions(gen_random_uuid(), 'x', '{f}', null, 'test') $$,
+  $$ select pgflow.fence_functions(gen_random_uuid(), 'x', '{f}', 'ann', null) $$,
+  $$ select pgflow.deprecate_workers(null) $$,
+  $$ select pgflow.drain_status(null) $$,
+  $$ select pgflow.configure_events(null) $$
+]) query;
+select is(error_of($$ select pgflow.unfence_functions(null, 'x') $$) ->> 'kind', 'fence_unknown', 'no fence has a NULL id');
+select is(error_of($$ select pgflow.next_visible_at(null) $$) ->> 'kind', 'queue_missing', 'no queue a NULL name');
+select is(error_of($$ select pgflow.cancel_run(null) $$), null, 'and no run');
 
 select * from finish();
 rollback;

@@ -36,7 +36,7 @@ select results_eq(
 select is(t.refusal($$ select pgflow.fence_functions(pg_temp.id(1), 'guess', array['a'], 'x', 'x') $$), '42501 pgflow_fence_token', 'its id is its holder''s');
 select is(t.refusal($$ select pgflow.fence_functions(pg_temp.id(2), 'x', '{}', 'x', 'x') $$), 'P0001 pgflow_fence_empty', 'an empty set is refused');
 select is(t.refusal($$ select pgflow.fence_functions(pg_temp.id(2), 'x', null, 'x', 'x') $$), 'P0001 pgflow_fence_empty', 'no set too');
-select is(t.refusal($$ select pgflow.fence_functions(pg_temp.id(2), null, array['a'], 'x', 'x') $$), '23502 ', 'a fence without a token is refused');
+select is(t.refusal($$ select pgflow.fence_functions(pg_temp.id(2), null, array['a'], 'x', 'x') $$), '22023 pgflow_argument_invalid', 'a fence without a token is refused');
 select ok(token_hash <> 'secret'::bytea and length(token_hash) = 32, 'the token itself is not kept') from pgflow.fences;
 
 -- Drain.

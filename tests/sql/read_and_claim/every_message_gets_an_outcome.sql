@@ -1,7 +1,7 @@
 -- read_and_claim says of every message it read whether its task is ours, and if not why.
 \ir ../../support/engine.psql
 begin;
-select plan(20);
+select plan(22);
 
 select pgflow.ensure_flow_compiled('own', '{"options": {"maxAttempts": 4, "timeout": 20}, "steps": [
   {"slug": "a", "dependencies": [], "stepType": "map"}, {"slug": "b", "dependencies": ["a"]}]}', 'step') \g /dev/null
@@ -12,6 +12,8 @@ as $$ select * from pgflow.read_and_claim('own__' || p_step, 'own', p_step, t.wo
 
 select is_empty('select t.take()', 'an empty queue is no row');
 select run_id as run from pgflow.start_flow('own', '["x", "y", "z", "w"]') \gset
+select is_empty('select t.take(0)', 'nothing asked for is nothing read');
+select is((select max(read_ct) from pgmq.q_own__a), 0, 'nor hidden');
 select results_eq(
   'select * from t.take(2)',
   format($$ values (1::bigint, 'claimed', %1$L::uuid, 'a', 0, 1, 4, 20, '"x"'::jsonb, null::jsonb),
