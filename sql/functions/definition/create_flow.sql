@@ -38,6 +38,7 @@ begin
     and not exists (select from pgmq.list_queues() q where lower(q.queue_name::text collate "C") = v_queue)
   then
     perform pgmq.create(v_queue);
+    perform pgflow._continue_message_ids(v_queue);
   end if;
   return v_flow;
 end;

@@ -1,4 +1,4 @@
--- pgflow.requeue_tasks: give tasks that have stalled for good to the workers again.
+-- pgflow.requeue_tasks: give tasks that have stalled for good, or wait for a message that is gone, to the workers again.
 -- Called by: operators, `pgflow task requeue`.    Locks: runs (ascending), step_tasks, queue rows.
 -- Promises: items are objects {"run_id", "step_slug", "task_index"}. Such a task gets a new message on its own queue,
 --   visible now, and may stall three times more; its attempts stay counted. One row for each item, in their order: applied,
@@ -22,6 +22,8 @@ declare
   v_task_indexes int[];
   v_sound boolean[];
   v_outcomes text[];
+  v_queue_names text[];
+  v_message_ids bigint[];
   v_queue record;
 begin
   select
@@ -38,12 +40,14 @@ begin
         when not asked.is_sound then 'malformed'
         when t.status is null then 'unknown'
         when t.status not in ('queued', 'started') or r.status <> 'started' or ss.status <> 'started' then 'late'
-        when t.permanently_stalled_at is null then 'already'
-        else 'applied'
+        when t.permanently_stalled_at is not null then 'applied'
+        when t.status = 'queued' then 'queued'
+        else 'already'
       end
       order by asked.position
-    )
-    into v_outcomes
+    ),
+      array_agg(t.queue_name order by asked.position), array_agg(t.message_id order by asked.position)
+    into v_outcomes, v_queue_names, v_message_ids
     from unnest(v_run_ids, v_step_slugs, v_task_indexes, v_sound) with ordinality
       as asked (run_id, step_slug, task_index, is_sound, position)
     left join pgflow.step_tasks t
@@ -51,13 +55,24 @@ begin
     left join pgflow.runs r on r.run_id = t.run_id
     left join pgflow.step_states ss on ss.run_id = t.run_id and ss.step_slug = t.step_slug;
 
+  -- Nobody else can take a queued task without its message, nor give it one while we hold its run.
+  v_outcomes := array(
+    select case when answer.outcome <> 'queued' then answer.outcome when answer.is_lost then 'applied' else 'already' end
+      from unnest(v_outcomes, pgflow._lost_messages(v_queue_names, v_message_ids)) with ordinality
+        as answer (outcome, is_lost, position)
+      order by answer.position
+  );
+
   for v_queue in
-    select t.queue_name as name, array_agg(t.run_id) as run_ids, array_agg(t.step_slug) as step_slugs,
-        array_agg(t.task_index) as task_indexes,
+    select t.queue_name as name,
+        array_agg(t.run_id order by t.run_id, t.step_slug, t.task_index) as run_ids,
+        array_agg(t.step_slug order by t.run_id, t.step_slug, t.task_index) as step_slugs,
+        array_agg(t.task_index order by t.run_id, t.step_slug, t.task_index) as task_indexes,
         array_agg(
           jsonb_build_object(
             'flow_slug', t.flow_slug, 'run_id', t.run_id, 'step_slug', t.step_slug, 'task_index', t.task_index
           )
+          order by t.run_id, t.step_slug, t.task_index
         ) as messages
       from (
         select distinct asked.run_id, asked.step_slug, asked.task_index
@@ -69,6 +84,7 @@ begin
       group by t.queue_name
       order by t.queue_name
   loop
+    perform pgflow._continue_message_ids(pgflow._existing_queue(v_queue.name));
     update pgflow.step_tasks t
       set status = 'queued',
         message_id = sent.message_id,

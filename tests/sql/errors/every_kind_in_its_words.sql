@@ -162,8 +162,8 @@ insert into expected values
     $$ select pgflow.complete_tasks('{}') $$),
   ('queue_missing', '42P01',
     'Queue "robbed__a" does not exist.', 'It was dropped or not restored; messages in it are gone.',
-    'Find out why. Runs that wait for it can be ended with pgflow.cancel_run; after pgmq.create the tasks that lost their messages are listed by '
-      'pgflow.stalled_tasks and sent again by pgflow.requeue_tasks.',
+    'Find out why. End its runs with pgflow.cancel_run; or make it again (pgflow.create_flow for a default queue, pgmq.create for a step''s) and '
+      'give the tasks that pgflow.stalled_tasks lists to pgflow.requeue_tasks.',
     $$ select pgflow.start_flow('Robbed', '{}') $$),
   ('queue_unknown', '42P01',
     'No flow has a queue "taken".', 'Queues that belong to no flow are out of reach here, whether they exist or not.',

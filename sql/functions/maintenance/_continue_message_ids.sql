@@ -1,0 +1,26 @@
+-- pgflow._continue_message_ids: a queue that was made anew counts on from the last message that its tasks remember.
+-- Called by: requeue_tasks, create_flow, before anything is sent.    Locks: the queue against writers, if it is behind.
+-- Promises: no new message gets an id that a task of this queue has, or had: (queue_name, message_id) names one task.
+
+create or replace function pgflow._continue_message_ids(p_queue_name text)
+returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+as $$
+declare
+  v_table constant text := format('pgmq.%I', pgmq.format_table_name(p_queue_name, 'q'));
+  v_sequence constant text := pg_get_serial_sequence(v_table, 'msg_id');
+  v_used bigint := (
+    select max(t.message_id) from pgflow.step_tasks t where t.queue_name = lower(p_queue_name collate "C")
+  );
+  v_is_behind boolean;
+begin
+  execute format('select s.last_value < $1 or s.last_value = $1 and not s.is_called from %s s', v_sequence)
+    into v_is_behind using v_used;
+  if v_is_behind then
+    execute format('lock table %s in share row exclusive mode', v_table);
+    perform setval(v_sequence, greatest(v_used, nextval(v_sequence)));
+  end if;
+end;
+$$;
