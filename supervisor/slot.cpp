@@ -159,6 +159,7 @@ void Slot::start() {
   worker_id_ = WorkerId::random();
   last_ = {};
   said_hello_ = false;
+  queue_name_.clear();
   ready_at_.reset();
   ended_at_.reset();
   started_at_ = moved_at_ = SteadyClock::now();
@@ -193,6 +194,10 @@ void Slot::start() {
   handle(SlotEvent::spawned);
 }
 
+void Slot::wake() {
+  if (state_ == SlotState::ready && !ended_at_) process_->send(contract::Wake{});
+}
+
 // --- what the process says
 
 void Slot::on_message(contract::FromWorker message) {
@@ -215,6 +220,7 @@ void Slot::hear(const contract::Hello& hello) {
 void Slot::hear(const contract::Ready& ready) {
   if (state_ == SlotState::ready) return;  // said twice: harmless
   last_.was_ready = true;
+  queue_name_ = ready.queue_name;
   log::info(
       "worker.ready",
       {{"slot", name()},
@@ -251,6 +257,10 @@ void Slot::hear(const contract::Stuck& stuck) {
        {"task_index", task->second.task_index},
        {"over_ms", stuck.over_milliseconds}}
   );
+}
+
+void Slot::hear(const contract::Work& work) {
+  host_.wake_queue(work.queue_name, this);
 }
 
 void Slot::hear(const contract::DatabaseState& database) {

@@ -39,6 +39,8 @@ class SlotHost {
   virtual void leave_queue(Slot& slot) = 0;
   virtual void release(Release release) = 0;
   virtual void pool_failed(Pool& pool, const std::string& reason) = 0;
+  // A worker has ended what others may have waited for in this queue.
+  virtual void wake_queue(std::string_view queue_name, const Slot* except) = 0;
   virtual void changed() = 0;
   virtual bool database_up() const = 0;
   virtual const settings::Settings& settings() const = 0;
@@ -59,10 +61,14 @@ class Slot {
 
   // The permission that was asked for.
   void start();
+  // There may be work in its queue.
+  void wake();
   // Once a second; `grace`: the supervisor itself stood still, so silence proves nothing.
   void check_watchdog(SteadyClock::time_point now, bool grace);
 
   SlotState state() const { return state_; }
+  // The queue that its worker polls; empty before it is ready.
+  const std::string& queue_name() const { return queue_name_; }
   Pool& pool() const { return pool_; }
   SlotView view() const;
 
@@ -82,6 +88,7 @@ class Slot {
   void hear(const contract::TaskStart& task);
   void hear(const contract::TaskEnd& task);
   void hear(const contract::Stuck& stuck);
+  void hear(const contract::Work& work);
   void hear(const contract::DatabaseState& database);
   void hear(const contract::Drained& drained);
   void hear(const contract::Fatal& fatal);
@@ -113,6 +120,7 @@ class Slot {
   WorkerId worker_id_;  // nil without a process
   LastMoments last_;
   bool said_hello_ = false;
+  std::string queue_name_;
   SteadyClock::time_point started_at_;
   std::optional<SteadyClock::time_point> ready_at_;
   std::optional<SteadyClock::time_point> ended_at_;

@@ -19,6 +19,7 @@
 #include "store/flow_store.hpp"
 #include "store/maintenance_store.hpp"
 #include "store/migrator.hpp"
+#include "store/wake_listener.hpp"
 #include "supervisor/database_link.hpp"
 #include "supervisor/describe.hpp"
 #include "supervisor/instance_lock.hpp"
@@ -83,6 +84,7 @@ class Supervisor : public SlotHost {
   void leave_queue(Slot& slot) override;
   void release(Release release) override;
   void pool_failed(Pool& pool, const std::string& reason) override;
+  void wake_queue(std::string_view queue_name, const Slot* except) override;
   void changed() override;
   bool database_up() const override { return database_.up(); }
   const settings::Settings& settings() const override { return settings_; }
@@ -107,6 +109,7 @@ class Supervisor : public SlotHost {
   std::optional<SteadyClock::time_point> empty_since_;
 
   DatabaseLink database_;
+  store::WakeListener ears_;
   std::optional<Releaser> releaser_;
   OrphanWatch orphans_;
 
@@ -132,6 +135,11 @@ Supervisor::Supervisor(settings::Settings settings, SupervisorOptions options)
     : settings_(std::move(settings)),
       options_(std::move(options)),
       database_(loop_, settings_.database, [this] { on_database_change(); }),
+      ears_(
+          loop_,
+          database_.connection(),
+          [this](std::string_view queue) { wake_queue(queue, nullptr); }
+      ),
       orphans_(
           loop_,
           settings_.supervisor.shutdown_deadline + settings_.supervisor.kill_margin,
@@ -204,6 +212,8 @@ Supervisor::Step Supervisor::open_the_journal() {
   }
   releaser_.emplace(loop_, database_, std::move(*journal), [this] {
     changed();
+    // A dead worker's tasks are back, in whatever queue.
+    for (const auto& slot : slots_) slot->wake();
     if (phase_ == Phase::stopping) finish_if_empty();
   });
   return {};
@@ -425,10 +435,19 @@ void Supervisor::requeue_stalled() {
 
 void Supervisor::on_database_change() {
   if (database_.up()) {
+    ears_.listen();
     if (releaser_ && phase_ != Phase::starting) releaser_->resume();
     give_permissions();
+  } else {
+    ears_.forget();
   }
   changed();
+}
+
+void Supervisor::wake_queue(std::string_view queue_name, const Slot* except) {
+  for (const auto& slot : slots_) {
+    if (slot.get() != except && slot->queue_name() == queue_name) slot->wake();
+  }
 }
 
 void Supervisor::ask_permission(Slot& slot) {

@@ -13,21 +13,28 @@ constexpr std::chrono::seconds kInterval{2};
 }  // namespace
 
 Heartbeat::Heartbeat(
-    uv::Loop& loop,
-    pg::ConnectionOptions options,
-    WorkerId worker_id,
-    std::function<void(Pulse)> on_pulse
+    uv::Loop& loop, pg::ConnectionOptions options, WorkerId worker_id, Events events
 )
     : worker_id_(worker_id),
-      on_pulse_(std::move(on_pulse)),
+      events_(std::move(events)),
       link_(
           loop,
           std::move(options),
-          {.up = [this] { beat(); },
+          {.up =
+               [this] {
+                 beat();
+                 if (ears_) ears_->listen();
+               },
            // The work connection reports the database's state; here is nothing to add.
-           .down = [this](const Error&) { asking_ = false; }}
+           .down =
+               [this](const Error&) {
+                 asking_ = false;
+                 if (ears_) ears_->forget();
+               }}
       ),
-      timer_(loop, [this] { beat(); }) {}
+      timer_(loop, [this] { beat(); }) {
+  if (events_.wake) ears_.emplace(loop, link_.connection(), events_.wake);
+}
 
 void Heartbeat::start() {
   last_ = SteadyClock::now();
@@ -56,8 +63,8 @@ void Heartbeat::beat() {
           return;
         }
         last_ = SteadyClock::now();
-        if (!reply->known) return on_pulse_(Pulse::disowned);
-        if (reply->deprecated) on_pulse_(Pulse::deprecated);
+        if (!reply->known) return events_.pulse(Pulse::disowned);
+        if (reply->deprecated) events_.pulse(Pulse::deprecated);
       });
 }
 

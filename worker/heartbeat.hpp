@@ -1,11 +1,14 @@
 // Tells the database every 2 seconds that this worker lives, on a connection of its own, and hears
-// what the database thinks of it.
+// what the database thinks of it; hears of new work on the way.
 #pragma once
 
 #include <chrono>
 #include <functional>
+#include <optional>
+#include <string_view>
 
 #include "base/strong.hpp"
+#include "store/wake_listener.hpp"
 #include "store/worker_store.hpp"
 #include "worker/link.hpp"
 
@@ -18,12 +21,13 @@ enum class Pulse {
 
 class Heartbeat {
  public:
-  Heartbeat(
-      uv::Loop& loop,
-      pg::ConnectionOptions options,
-      WorkerId worker_id,
-      std::function<void(Pulse)> on_pulse
-  );
+  struct Events {
+    std::function<void(Pulse)> pulse;
+    // There may be work in a queue, by its name. Empty: nobody listens.
+    std::function<void(std::string_view)> wake;
+  };
+
+  Heartbeat(uv::Loop& loop, pg::ConnectionOptions options, WorkerId worker_id, Events events);
 
   void start();  // the worker is registered
   void stop();
@@ -35,8 +39,9 @@ class Heartbeat {
   void beat();
 
   const WorkerId worker_id_;
-  const std::function<void(Pulse)> on_pulse_;
+  const Events events_;
   Link link_;
+  std::optional<store::WakeListener> ears_;
   uv::Timer timer_;
   SteadyClock::time_point last_;
   bool asking_ = false;

@@ -9,11 +9,28 @@ namespace pgflow::worker {
 PollPace::Milliseconds PollPace::after(int asked, int found) {
   if (found > 0) {
     next_ = busy_;
+    // What was taken may come back with a delay of its own.
+    next_visible_at_ = SteadyClock::time_point::min();
     return found == asked ? Milliseconds(0) : busy_;
   }
   const Milliseconds pause = next_;
   next_ = std::min(std::max(idle_, busy_), next_ + next_ / 4 + Milliseconds(1));
   return pause;
+}
+
+PollPace::Milliseconds PollPace::after_empty(
+    int asked, std::optional<Milliseconds> next_visible_in, SteadyClock::time_point now
+) {
+  // Messages that become visible one after the other and that others are quicker to take must not
+  // turn into a busy loop.
+  constexpr Milliseconds kShortest{10};
+  if (next_visible_in && *next_visible_in > Milliseconds(0)) {
+    next_visible_at_ = now + *next_visible_in;
+  }
+  const Milliseconds pause = after(asked, 0);
+  if (!knows_next(now)) return pause;
+  const auto until = std::chrono::ceil<Milliseconds>(next_visible_at_ - now);
+  return std::min(pause, std::max(until, kShortest));
 }
 
 void StrayMessages::warn(const std::vector<store::UnclaimedMessage>& messages) {

@@ -2,18 +2,21 @@
 #pragma once
 
 #include <chrono>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "base/clock.hpp"
 #include "store/task_store.hpp"
 
 namespace pgflow::worker {
 
 // At once while the queue gives all that was asked for, soon while it was busy a moment ago, then
-// less and less often: an idle worker must cost next to nothing.
+// less and less often: an idle worker must cost next to nothing. Sooner, when a delayed message is
+// known to become visible before.
 class PollPace {
  public:
   using Milliseconds = std::chrono::milliseconds;
@@ -22,10 +25,22 @@ class PollPace {
   // The pause after a look that asked for `asked` tasks and found `found`.
   Milliseconds after(int asked, int found);
 
+  // The same after an empty look at `now` that was also told when the next message becomes visible.
+  // That is worth asking only while it is not known: a queue full of delayed messages is read as a
+  // whole for it.
+  Milliseconds after_empty(
+      int asked, std::optional<Milliseconds> next_visible_in, SteadyClock::time_point now
+  );
+  bool knows_next(SteadyClock::time_point now) const { return next_visible_at_ > now; }
+
+  // Somebody says that there is work: start over with short pauses.
+  void wake() { next_ = busy_; }
+
  private:
   Milliseconds busy_;
   Milliseconds idle_;
   Milliseconds next_;
+  SteadyClock::time_point next_visible_at_ = SteadyClock::time_point::min();
 };
 
 // Messages that were read and are no task for us: foreign ones, or without any task. They stay in

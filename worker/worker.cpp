@@ -3,6 +3,7 @@
 #include <unistd.h>
 #include <csignal>
 #include <fstream>
+#include <set>
 #include <utility>
 
 #include "base/bug.hpp"
@@ -32,6 +33,9 @@ constexpr auto kStuckLimit = 15s;
 // For the last words to the database. Shorter than the margin before a supervisor kills.
 constexpr auto kLastWords = 2s;
 constexpr auto kPingInterval = 1s;
+// Between two looks that only a wake-up asks for: a thousand starts a second are not a thousand
+// looks.
+constexpr auto kWakePause = 5ms;
 constexpr auto kNever = SteadyClock::time_point::max();
 constexpr std::chrono::seconds kDefaultTimeout{60};  // the database's, for flows that set none
 
@@ -133,7 +137,12 @@ Worker::Worker(uv::Loop& loop, detail::WorkerPlan plan, Identity identity, const
           loop,
           connection_options(dsn, application_name_),
           identity_.worker_id,
-          [this](Pulse pulse) { on_pulse(pulse); }
+          {.pulse = [this](Pulse pulse) { on_pulse(pulse); },
+           // Under a supervisor one connection listens for all of its workers.
+           .wake = identity_.supervised() ? std::function<void(std::string_view)>()
+                                          : [this](std::string_view queue) {
+                                              if (queue == plan_.queue_name) wake();
+                                            }}
       ),
       mailbox_(loop, [this](std::vector<Ended> ended) { on_ended(std::move(ended)); }),
       pool_(plan_.resources, plan_.config.max_concurrent) {
@@ -305,6 +314,7 @@ void Worker::look() {
   look_due_ = false;
   asking_ = 1;
   claiming_ = true;
+  looked_at_ = SteadyClock::now();
   const int asked = std::min(free_slots(), plan_.config.batch_size);
   const int backend_pid = work_.connection().backend_pid();
   store::TaskStore(work_.connection())
@@ -314,7 +324,8 @@ void Worker::look() {
            .step_slug = plan_.step_slug,
            .worker_id = identity_.worker_id,
            .quantity = asked,
-           .with_flow_input = needs_flow_input_},
+           .with_flow_input = needs_flow_input_,
+           .with_next_visible = !pace_.knows_next(looked_at_)},
           [this, asked, backend_pid](Result<store::ClaimAnswer> answer) {
             asking_ = 0;
             claiming_ = false;
@@ -331,13 +342,34 @@ void Worker::look() {
 void Worker::take(store::ClaimAnswer answer, int asked) {
   strays_.warn(answer.others);
   const int found = static_cast<int>(answer.tasks.size());
+  queue_runs_dry_ = found < asked;
   for (store::ClaimedTask& task : answer.tasks) run(std::move(task));
-  const Milliseconds pause = pace_.after(asked, found);
-  look_due_ = pause == 0ms;
-  if (!look_due_) poll_timer_.start(pause);
+  const Milliseconds pause =
+      found > 0 ? pace_.after(asked, found)
+                : pace_.after_empty(asked, answer.next_visible_in, SteadyClock::now());
+  // A wake-up that came meanwhile may be about a message that this look could not see yet.
+  if (std::exchange(woken_, false)) {
+    poll_timer_.start(std::min(pause, Milliseconds(kWakePause)));
+  } else if (pause > 0ms) {
+    poll_timer_.start(pause);
+  } else {
+    look_due_ = true;
+  }
   arm_deadlines();
   pump();
   check_idle();
+}
+
+// Somebody says that there may be work in the queue.
+void Worker::wake() {
+  if (state_ != State::polling) return;
+  pace_.wake();
+  woken_ = claiming_;
+  if (claiming_) return;
+  const auto due = looked_at_ + kWakePause;
+  if (due > SteadyClock::now()) return poll_timer_.start(until(due));
+  look_due_ = true;
+  pump();
 }
 
 void Worker::run(store::ClaimedTask claimed) {
@@ -447,6 +479,7 @@ void Worker::settle() {
 void Worker::settled(const Batch& batch, const Result<std::vector<store::Settled>>& result) {
   --asking_;
   if (result) {
+    wake_others(batch, *result);
     for (std::size_t i = 0; i < batch.size(); ++i) end_task(batch[i], result->at(i).outcome);
     return after_settling();
   }
@@ -461,8 +494,40 @@ void Worker::given_back(const Batch& batch, const Result<int>& count) {
   --asking_;
   if (!count) return failed_query(count.error(), "giving tasks back");
   released_ += *count;
+  report(contract::Work{plan_.queue_name});
   for (const Ticket ticket : batch) end_task(ticket, store::SettleOutcome::applied);
   after_settling();
+}
+
+// Whose step may be over has probably given work to the steps that wait for it. Probably is enough:
+// a wake-up that is not needed costs one empty look, one that is missed a second.
+void Worker::wake_others(const Batch& batch, const std::vector<store::Settled>& results) {
+  if (!supervisor_) return;  // nobody to pass it on
+  std::set<std::string_view> ended;
+  for (std::size_t i = 0; i < batch.size(); ++i) {
+    const Task& task = *tasks_.at(batch[i]);
+    const bool is_final = task.outcome->kind == StepOutcome::Kind::completed ||
+                          task.outcome->kind == StepOutcome::Kind::permanent ||
+                          task.info.attempt >= task.info.max_attempts;
+    // A map step ends with its last task, when its queue is empty.
+    const bool may_end = task.step->kind != StepKind::map || queue_runs_dry_;
+    if (is_final && may_end && results.at(i).outcome == store::SettleOutcome::applied)
+      ended.insert(task.info.step_slug);
+  }
+  std::set<std::string_view> queues;
+  for (const auto& step : plan_.definition->steps) {
+    const bool waits =
+        std::any_of(step->depends_on.begin(), step->depends_on.end(), [&](const auto& slug) {
+          return ended.contains(slug);
+        });
+    if (!waits) continue;
+    const auto route =
+        std::find_if(plan_.routes.begin(), plan_.routes.end(), [&](const StepRoute& each) {
+          return each.step_slug == step->slug;
+        });
+    queues.insert(route == plan_.routes.end() ? plan_.queue_name : route->queue_name);
+  }
+  for (const std::string_view queue : queues) report(contract::Work{std::string(queue)});
 }
 
 void Worker::after_settling() {
@@ -756,6 +821,8 @@ void Worker::on_supervisor(const contract::FromSupervisor& message) {
   } else if (const auto* limits = std::get_if<contract::SetLimits>(&message)) {
     set_concurrency(limits->concurrency);
     pump();
+  } else if (std::get_if<contract::Wake>(&message)) {
+    wake();
   } else if (const auto* order = std::get_if<contract::Drain>(&message)) {
     drain(ExitCode::ok, Milliseconds(order->deadline_milliseconds), order->reason);
   } else if (const auto* unknown = std::get_if<contract::Unknown>(&message)) {

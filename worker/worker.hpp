@@ -77,6 +77,8 @@ class Worker {
   void pump();
   void look();
   void take(store::ClaimAnswer answer, int asked);
+  void wake();
+  void wake_others(const Batch& batch, const std::vector<store::Settled>& results);
   void run(store::ClaimedTask claimed);
   void settle();
   void settled(const Batch& batch, const Result<std::vector<store::Settled>>& result);
@@ -146,6 +148,9 @@ class Worker {
   int lost_claim_pid_ = 0;  // backend whose claim may have happened unseen; 0: none
   bool alone_ = false;      // a batch was refused: settle one by one
   bool look_due_ = false;
+  bool woken_ = false;  // while a look was out
+  bool queue_runs_dry_ = true;
+  SteadyClock::time_point looked_at_;
   bool goodbye_said_ = false;
   bool database_up_ = false;
   bool down_said_ = false;

@@ -40,6 +40,9 @@ constexpr std::string_view type_of(const TaskEnd*) {
 constexpr std::string_view type_of(const Stuck*) {
   return "STUCK";
 }
+constexpr std::string_view type_of(const Work*) {
+  return "WORK";
+}
 constexpr std::string_view type_of(const DatabaseState*) {
   return "DB";
 }
@@ -54,6 +57,9 @@ constexpr std::string_view type_of(const Welcome*) {
 }
 constexpr std::string_view type_of(const SetLimits*) {
   return "SET";
+}
+constexpr std::string_view type_of(const Wake*) {
+  return "WAKE";
 }
 constexpr std::string_view type_of(const Drain*) {
   return "DRAIN";
@@ -76,6 +82,8 @@ void visit_members(Fields& fields, Message& m) {
     fields("msg_id", m.msg_id), fields("outcome", m.outcome), fields("ms", m.milliseconds);
   } else if constexpr (std::is_same_v<T, Stuck>) {
     fields("msg_id", m.msg_id), fields("over_ms", m.over_milliseconds);
+  } else if constexpr (std::is_same_v<T, Work>) {
+    fields("queue", m.queue_name);
   } else if constexpr (std::is_same_v<T, DatabaseState>) {
     fields("up", m.up);
   } else if constexpr (std::is_same_v<T, Drained>) {
@@ -87,6 +95,8 @@ void visit_members(Fields& fields, Message& m) {
     fields("generation", m.generation), fields("concurrency", m.concurrency);
   } else if constexpr (std::is_same_v<T, SetLimits>) {
     fields("concurrency", m.concurrency);
+  } else if constexpr (std::is_same_v<T, Wake>) {
+    // Its type says it all.
   } else {
     static_assert(std::is_same_v<T, Drain>);
     fields("deadline_ms", m.deadline_milliseconds), fields("reason", m.reason);

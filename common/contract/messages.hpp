@@ -61,6 +61,11 @@ struct Stuck {
   std::int64_t over_milliseconds = 0;  // since the deadline
   bool operator==(const Stuck&) const = default;
 };
+// There may be new work in this queue: wake its workers.
+struct Work {
+  std::string queue_name;
+  bool operator==(const Work&) const = default;
+};
 struct DatabaseState {
   bool up = false;
   bool operator==(const DatabaseState&) const = default;
@@ -91,6 +96,10 @@ struct SetLimits {
   int concurrency = 1;
   bool operator==(const SetLimits&) const = default;
 };
+// There may be work in your queue: look now.
+struct Wake {
+  bool operator==(const Wake&) const = default;
+};
 struct Drain {
   std::int64_t deadline_milliseconds = 0;
   std::string reason;
@@ -103,9 +112,19 @@ struct Unknown {
   bool operator==(const Unknown&) const = default;
 };
 
-using FromWorker = std::
-    variant<Hello, Ready, Ping, TaskStart, TaskEnd, Stuck, DatabaseState, Drained, Fatal, Unknown>;
-using FromSupervisor = std::variant<Welcome, SetLimits, Drain, Unknown>;
+using FromWorker = std::variant<
+    Hello,
+    Ready,
+    Ping,
+    TaskStart,
+    TaskEnd,
+    Stuck,
+    Work,
+    DatabaseState,
+    Drained,
+    Fatal,
+    Unknown>;
+using FromSupervisor = std::variant<Welcome, SetLimits, Wake, Drain, Unknown>;
 
 // Texts too long for a packet (Fatal's) are cut at a character, so the result always fits.
 std::string encode(const FromWorker& message);

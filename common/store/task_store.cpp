@@ -12,9 +12,16 @@ namespace {
 
 constexpr pg::Query kReadAndClaim{
     "read_and_claim",
-    "select msg_id, outcome, run_id, step_slug, task_index, attempt, max_attempts, "
-    "timeout_seconds, input, flow_input"
-    "  from pgflow.read_and_claim($1::text, $2::text, $3::text, $4::uuid, $5::int, $6::boolean)",
+    "with answer as materialized ("
+    "  select msg_id, outcome, run_id, step_slug, task_index, attempt, max_attempts, "
+    "    timeout_seconds, input, flow_input"
+    "    from pgflow.read_and_claim($1::text, $2::text, $3::text, $4::uuid, $5::int, $6::boolean))"
+    "select answer.*, null as next_visible_ms from answer"
+    "  union all "
+    "select null, null, null, null, null, null, null, null, null, null,"
+    "  ceil(extract(epoch from least(pgflow.next_visible_at($1::text), clock_timestamp() + '1 day')"
+    "    - clock_timestamp()) * 1000)::bigint"
+    "  where $7::boolean and not exists (select from answer)",
 };
 constexpr pg::Query kCompleteTasks{
     "complete_tasks",
@@ -76,7 +83,9 @@ ClaimAnswer claim_in(const pg::Rows& rows) {
   ClaimAnswer answer;
   answer.tasks.reserve(static_cast<std::size_t>(rows.size()));
   for (const pg::Row row : rows) {
-    if (row[1].view() == "claimed") {
+    if (row[0].is_null()) {
+      if (!row[10].is_null()) answer.next_visible_in = std::chrono::milliseconds(row[10].int64());
+    } else if (row[1].view() == "claimed") {
       answer.tasks.push_back(task_in(row));
     } else {
       answer.others.push_back(
@@ -156,7 +165,8 @@ void TaskStore::read_and_claim(const ClaimRequest& request, Answer<ClaimAnswer> 
        request.step_slug,
        request.worker_id,
        request.quantity,
-       request.with_flow_input},
+       request.with_flow_input,
+       request.with_next_visible},
       reading(claim_in, std::move(answer))
   );
 }

@@ -19,6 +19,7 @@ struct ClaimRequest {
   WorkerId worker_id;
   int quantity = 1;  // never more than free slots
   bool with_flow_input = false;
+  bool with_next_visible = false;  // ask beside it when nothing is there now
 };
 
 struct ClaimedTask {
@@ -46,6 +47,9 @@ struct UnclaimedMessage {
 struct ClaimAnswer {
   std::vector<ClaimedTask> tasks;  // by msg_id
   std::vector<UnclaimedMessage> others;
+  // Asked for, and no message was read: when the queue's next message becomes visible. Not
+  // positive: there is one, which somebody else is reading. Empty: the queue is.
+  std::optional<std::chrono::milliseconds> next_visible_in{};
 };
 
 struct TaskKey {

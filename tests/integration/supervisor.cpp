@@ -324,6 +324,28 @@ TEST_CASE("up refuses a config that wants the embedded database", "[supervisor]"
 
 // --- deaths
 
+// --- wake-ups
+
+TEST_CASE("the pool that gets work from another pool's worker is woken", "[supervisor]") {
+  Rig rig({.fake = "gives_work"});
+  rig.start();
+  rig.wait_ready();
+  eventually("b is woken", kSoon, [&] {
+    return test::read_file(rig.path("ledger.woken")).find("b\n") != std::string::npos;
+  });
+}
+
+TEST_CASE("a notification wakes the pool of that queue, and no other", "[supervisor]") {
+  Rig rig;
+  rig.start();
+  rig.wait_ready();
+  eventually("it listens", kSoon, [&] { return rig.said("wake_ups.on"); });
+  rig.database.value("select pg_notify('pgflow_wake', 'fake__b')");
+  eventually("b is woken", kSoon, [&] {
+    return test::read_file(rig.path("ledger.woken")) == "b\n";
+  });
+}
+
 TEST_CASE("a killed worker is replaced, and its tasks are claimable at once", "[supervisor]") {
   Rig rig;
   rig.start();

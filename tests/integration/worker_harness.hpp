@@ -69,6 +69,15 @@ class ProbeBench {
   ) const {
     eventually("the task is " + status, limit, [&] { return task(run_id, "status") == status; });
   }
+  // A worker has looked into its queue, found nothing, and waits.
+  void await_idle_look() const {
+    eventually("the worker has looked", 10s, [&] {
+      return database.value(
+                 "select count(*) from pg_stat_activity where datname = current_database() and "
+                 "state = 'idle' and query like '%read_and_claim%'"
+             ) == "1";
+    });
+  }
   // Retries wait by policy; tests do not.
   void make_visible() const {
     database.rows("update pgmq.q_probev1__work set vt = clock_timestamp()");

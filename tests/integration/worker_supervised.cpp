@@ -19,7 +19,7 @@ namespace {
 
 class Supervised {
  public:
-  explicit Supervised(const ProbeBench& bench) {
+  explicit Supervised(const ProbeBench& bench, const std::string& shape = "") {
     REQUIRE(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets_.data()) == 0);
     worker = bench.start(
         {"--pgflow-worker", "--flow", "probeV1", "--step", "work"},
@@ -28,7 +28,8 @@ class Supervised {
          {"PGFLOW_WORKER_ID", worker_id},
          {"PGFLOW_SLOT", "probeV1/work#1"},
          {"PGFLOW_REVISION", "r1"},
-         {"PGFLOW_PROTOCOL", "1"}},
+         {"PGFLOW_PROTOCOL", "1"},
+         {"PROBE_SHAPE", shape}},
         {{sockets_[1], 3}, {0, 4}}
     );
     ::close(sockets_[1]);
@@ -139,6 +140,18 @@ TEST_CASE("concurrency is the supervisor's, and changes while tasks run", "[work
   eventually("three run", 10s, [&] { return bench.database.value(started) == "3"; });
   bench.open_gate();
   eventually("all are done", 10s, [&] { return bench.count_noted("end") == 4; });
+}
+
+TEST_CASE("a supervisor's wake-up makes an idle worker look", "[worker][supervised]") {
+  const ProbeBench bench;
+  Supervised supervised(bench, "patient");
+  supervised.welcome(1);
+  bench.await_idle_look();
+  const std::string run = bench.run("finish");
+  supervised.send(contract::Wake{});
+  bench.await_task(run, "completed");
+  // Step `report` waits for it, in another queue.
+  CHECK(supervised.await<contract::Work>() == contract::Work{"probev1__report"});
 }
 
 TEST_CASE("a drain past its deadline gives back what does not end", "[worker][supervised]") {

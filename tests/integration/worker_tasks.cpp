@@ -118,6 +118,25 @@ TEST_CASE("a stuck handler costs its attempt and its worker, which exits 82", "[
   CHECK(bench.database.value("select count(stopped_at) from pgflow.workers") == "1");
 }
 
+TEST_CASE("an idle worker hears of a start", "[worker]") {
+  const ProbeBench bench;
+  const auto worker =
+      bench.start_ready({}, {{"PROBE_SHAPE", "patient"}, {"PGFLOW_LOG_LEVEL", "debug"}});
+  eventually("it listens", 10s, [&] { return bench.said(*worker, "wake_ups.on"); });
+  bench.await_idle_look();
+  bench.await_task(bench.run("finish"), "completed");
+}
+
+TEST_CASE("an idle worker looks again when a delayed message becomes visible", "[worker]") {
+  const ProbeBench bench;
+  bench.start_ready();  // compiles the flow, then goes
+  const std::string run = bench.run("finish");
+  bench.database.rows("update pgmq.q_probev1__work set vt = clock_timestamp() + interval '2 s'");
+  const auto worker = bench.start_ready({}, {{"PROBE_SHAPE", "patient"}});
+  CHECK(bench.task(run, "status") == "queued");
+  bench.await_task(run, "completed");
+}
+
 TEST_CASE("a worker never runs more tasks than it may", "[worker]") {
   const ProbeBench bench;
   const auto worker = bench.start_ready({"--step", "work", "--max-concurrent", "3"});

@@ -78,6 +78,9 @@ begin
   end if;
   if v_step_slugs is not null then
     v_started := pgflow._start_ready_steps(v_run_ids, v_step_slugs);
+    if v_started > 0 and current_setting('pgflow.wake', true) is distinct from 'off' then
+      v_done := pgflow._wake(start_flow.flow_slug, v_step_slugs);
+    end if;
   end if;
   if v_started = 0 then
     v_done := pgflow._complete_runs(array[v_run_id]);

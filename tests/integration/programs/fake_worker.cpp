@@ -1,5 +1,6 @@
 // A worker program without handlers, whose every misdeed can be ordered: FAKE_WORKER names what it
-// does, FAKE_LEDGER a file to which each start appends "<step> <pid> <worker id>".
+// does, FAKE_LEDGER a file to which each start appends "<step> <pid> <worker id>", and each
+// wake-up, to the file beside it, "<step>".
 //
 // It connects to the database (plain libpq) only to register and, for "hold", to claim tasks.
 #include <fcntl.h>
@@ -46,6 +47,12 @@ int describe(const std::string& what) {
     for (;;) std::puts("y");
   }
   return std::puts(kManifest.c_str()), 0;
+}
+
+void note(const std::string& file, const std::string& line) {
+  const int fd = open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  if (write(fd, line.data(), line.size()) < 0) std::exit(70);
+  close(fd);
 }
 
 void say(const FromWorker& message) {
@@ -114,11 +121,7 @@ int main(int argc, char** argv) {
   const auto number = [&] { return std::atoi(what.substr(what.find(':') + 1).c_str()); };
 
   if (const std::string ledger = variable("FAKE_LEDGER"); !ledger.empty()) {
-    const std::string line =
-        step + " " + std::to_string(getpid()) + " " + variable(kWorkerIdVariable) + "\n";
-    const int fd = open(ledger.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-    if (write(fd, line.data(), line.size()) < 0) return 70;
-    close(fd);
+    note(ledger, step + " " + std::to_string(getpid()) + " " + variable(kWorkerIdVariable) + "\n");
   }
   if (is("daemon")) {  // a child that outlives the worker unless somebody sweeps
     if (fork() == 0) {
@@ -165,6 +168,10 @@ int main(int argc, char** argv) {
       return 81;
     }
     const auto order = decode_from_supervisor(packet);
+    if (is("gives_work") && sequence == 1) say(Work{"fake__b"});
+    if (order && std::holds_alternative<Wake>(*order)) {
+      note(variable("FAKE_LEDGER") + ".woken", step + "\n");
+    }
     if (order && std::holds_alternative<Drain>(*order) && !is("ignores_drain")) {
       run(connection,
           "select pgflow.release_tasks('" + variable(kWorkerIdVariable) + "')",

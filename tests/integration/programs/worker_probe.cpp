@@ -1,7 +1,9 @@
 // A worker program whose handlers do what their input says and write down what they did.
 //
 // PROBE_LEDGER names the file they append to: "start <attempt> <tag>", "end <attempt> <tag>",
-// "stopped <attempt> <tag>". PROBE_SHAPE=other gives the flow a second step more than usual.
+// "stopped <attempt> <tag>". PROBE_SHAPE=other gives the flow a second step more than usual,
+// PROBE_SHAPE=plain no step queues, PROBE_SHAPE=patient polls once an hour, so that whatever it
+// claims later was heard of.
 #include <pgflow/main.hpp>
 
 #include <fcntl.h>
@@ -102,6 +104,13 @@ int main(int argc, char** argv) {
         with_step_queues(
             probe().step<"extra">(depends_on<"report">, [](const std::string& s) { return s; })
         )
+    );
+  }
+  if (shape && std::string_view(shape) == "patient") {
+    return EdgeWorker::start(
+        with_step_queues(probe()),
+        step<"work">,
+        {.max_poll = std::chrono::hours(1), .poll_interval = std::chrono::hours(1)}
     );
   }
   if (shape && std::string_view(shape) == "plain") return pgflow::main(argc, argv, probe());

@@ -29,6 +29,7 @@ TEST_CASE("every message of a worker survives its packet", "[contract]") {
   survives(TaskStart{9'007'199'254'740'993, "0b5c51ae-6c0e-4d8e-b0ae-7f1d6a1f5a55", "a", 7, 2});
   survives(TaskEnd{-1, "completed", 0});
   survives(Stuck{9'007'199'254'740'993, 5'000});
+  survives(Work{"communitythreadsv1__deliverslack"});
   survives(DatabaseState{true});
   survives(Drained{false, 4});
   survives(Fatal{"routing", "line\none", "quote \" and \\", "\xF0\x9F\x90\x98"});
@@ -37,6 +38,7 @@ TEST_CASE("every message of a worker survives its packet", "[contract]") {
 TEST_CASE("every message of a supervisor survives its packet", "[contract]") {
   survives_downwards(Welcome{"generation", 4});
   survives_downwards(SetLimits{1});
+  survives_downwards(Wake{});
   survives_downwards(Drain{25'000, "shutdown"});
 }
 

@@ -18,6 +18,38 @@ TEST_CASE("a queue that gives less is read again soon", "[worker][poller]") {
   CHECK(pace.after(4, 0) == 100ms);
 }
 
+TEST_CASE("an idle queue is read when its next message becomes visible", "[worker][poller]") {
+  PollPace pace(100ms, 1000ms);
+  const pgflow::SteadyClock::time_point now{std::chrono::hours(1)};
+  CHECK_FALSE(pace.knows_next(now));
+  CHECK(pace.after_empty(4, 60ms, now) == 60ms);
+  CHECK(pace.knows_next(now + 59ms));
+  CHECK_FALSE(pace.knows_next(now + 60ms));
+  // Not asked again meanwhile, not forgotten either.
+  CHECK(pace.after_empty(4, std::nullopt, now + 20ms) == 40ms);
+  // Something was taken: all is open again.
+  pace.after(4, 1);
+  CHECK_FALSE(pace.knows_next(now + 20ms));
+  CHECK(pace.after_empty(4, std::nullopt, now + 20ms) == 100ms);
+}
+
+TEST_CASE("a message that somebody else reads is no reason to hurry", "[worker][poller]") {
+  PollPace pace(100ms, 1000ms);
+  const pgflow::SteadyClock::time_point now{std::chrono::hours(1)};
+  CHECK(pace.after_empty(4, 0ms, now) == 100ms);
+  CHECK(pace.after_empty(4, -5000ms, now) > 100ms);
+  CHECK(pace.after_empty(4, 1ms, now) >= 10ms);
+  // Later than the pace: the pace counts, because somebody may send an earlier one.
+  CHECK(pace.after_empty(4, 1h, now) <= 1000ms);
+}
+
+TEST_CASE("a wake-up starts the pace over", "[worker][poller]") {
+  PollPace pace(100ms, 1000ms);
+  for (int i = 0; i < 50; ++i) pace.after(4, 0);
+  pace.wake();
+  CHECK(pace.after(4, 0) == 100ms);
+}
+
 TEST_CASE(
     "an idle queue is read less and less often, and never less than the idle pace",
     "[worker][poller]"

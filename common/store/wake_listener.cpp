@@ -1,0 +1,71 @@
+#include "store/wake_listener.hpp"
+
+#include <chrono>
+#include <utility>
+
+#include "base/uuid.hpp"
+#include "log/log.hpp"
+
+namespace pgflow::store {
+namespace {
+
+constexpr std::string_view kChannel = "pgflow_wake";
+constexpr pg::Query kListen{"listen", "listen pgflow_wake"};
+constexpr pg::Query kTest{"listen_test", "select pg_catalog.pg_notify('pgflow_wake', $1::text)"};
+constexpr std::chrono::seconds kTestLimit{1};
+
+}  // namespace
+
+WakeListener::WakeListener(
+    uv::Loop& loop,
+    pg::Connection& connection,
+    std::function<void(std::string_view queue_name)> on_wake
+)
+    : connection_(connection),
+      on_wake_(std::move(on_wake)),
+      // No queue is called so: a queue's name has no colon.
+      token_("test:" + uuid_text(random_uuid())),
+      test_timer_(loop, [this] {
+        deaf("It accepts LISTEN and delivers nothing, as poolers do.");
+      }) {
+  connection_.on_notification([this](std::string_view channel, std::string_view payload) {
+    heard(channel, payload);
+  });
+}
+
+void WakeListener::listen() {
+  forget();
+  connection_.query(kListen, {}, [this](const Result<pg::Rows>& done) {
+    if (!done) return deaf(done.error().message);
+    connection_.query(kTest, {token_}, [this](const Result<pg::Rows>& sent) {
+      if (sent && !hears_) test_timer_.start(kTestLimit);
+    });
+  });
+}
+
+void WakeListener::forget() {
+  hears_ = false;
+  test_timer_.stop();
+}
+
+void WakeListener::heard(std::string_view channel, std::string_view payload) {
+  if (channel != kChannel) return;
+  if (payload == token_) {
+    hears_ = true;
+    log::debug("wake_ups.on");
+    return test_timer_.stop();
+  }
+  on_wake_(payload);
+}
+
+void WakeListener::deaf(std::string_view why) {
+  if (std::exchange(told_deaf_, true)) return;
+  log::info(
+      "wake_ups.off",
+      {{"why", why},
+       {"hint", "Queues are polled instead; over a direct connection starts would be heard at once."
+       }}
+  );
+}
+
+}  // namespace pgflow::store

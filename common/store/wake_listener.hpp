@@ -1,0 +1,45 @@
+// Hears that there may be new work in a queue, where the connection carries notifications.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "pg/connection.hpp"
+#include "uv/timer.hpp"
+
+namespace pgflow::store {
+
+// Listens on the channel pgflow_wake, whose payload is a queue's name. Wake-ups shorten a wait,
+// nothing depends on them: behind a pooler a LISTEN is accepted and nothing ever arrives, which the
+// listener finds out by a notification to itself, and says once.
+class WakeListener {
+ public:
+  WakeListener(
+      uv::Loop& loop,
+      pg::Connection& connection,
+      std::function<void(std::string_view queue_name)> on_wake
+  );
+  WakeListener(const WakeListener&) = delete;
+  WakeListener& operator=(const WakeListener&) = delete;
+
+  // The connection is up, or up again.
+  void listen();
+  // The connection is down.
+  void forget();
+
+  bool hears() const { return hears_; }
+
+ private:
+  void heard(std::string_view channel, std::string_view payload);
+  void deaf(std::string_view why);
+
+  pg::Connection& connection_;
+  const std::function<void(std::string_view)> on_wake_;
+  const std::string token_;
+  uv::Timer test_timer_;
+  bool hears_ = false;
+  bool told_deaf_ = false;
+};
+
+}  // namespace pgflow::store

@@ -1,0 +1,17 @@
+-- pgflow._wake: tell whoever listens that these steps' queues have work now.
+-- Called by: start_flow, unless `pgflow.wake` is off.    Locks: none; the commit then takes a server-wide one for a moment.
+-- Promises: channel pgflow_wake, one notification for each queue and transaction; none for delayed tasks. Between workers
+--   their supervisor passes it on, so that no settling pays for a notification.
+
+create or replace function pgflow._wake(flow_slug text, step_slugs text[])
+returns int
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  perform pg_notify('pgflow_wake', s.queue_name)
+    from pgflow.steps s
+    where s.flow_slug = _wake.flow_slug and s.step_slug = any(step_slugs) and coalesce(s.opt_start_delay, 0) = 0;
+  return cardinality(step_slugs);
+end;
+$$;
