@@ -66,6 +66,9 @@ std::future<void> cut_when_waiting(
   });
 }
 
+// What a loaded machine takes for a restart of its server must not be a handler's timeout.
+const std::vector<std::pair<std::string, std::string>> kUnhurried{{"PROBE_TIMEOUT", "60"}};
+
 constexpr char kEndWorkersBackends[] =
     "select pg_terminate_backend(pid) from pg_stat_activity"
     "  where application_name like 'pgflow:%' and datname = current_database()";
@@ -74,7 +77,7 @@ constexpr char kEndWorkersBackends[] =
 
 TEST_CASE("a worker whose connections were cut settles and claims again", "[worker]") {
   const ProbeBench bench;
-  const auto worker = bench.start_ready();
+  const auto worker = bench.start_ready({"--step", "work"}, kUnhurried);
   const std::string run = bench.run("wait");
   eventually("the handler runs", 10s, [&] { return bench.noted("start 1 t"); });
   bench.database.rows(kEndWorkersBackends);
@@ -88,7 +91,7 @@ TEST_CASE("a worker whose connections were cut settles and claims again", "[work
 
 TEST_CASE("a connection cut in the middle of settling loses no result", "[worker]") {
   const ProbeBench bench;
-  const auto worker = bench.start_ready();
+  const auto worker = bench.start_ready({"--step", "work"}, kUnhurried);
   const std::string run = bench.run("wait");
   eventually("the handler runs", 10s, [&] { return bench.noted("start 1 t"); });
   auto cutter =
@@ -106,7 +109,7 @@ TEST_CASE("a connection cut in the middle of settling loses no result", "[worker
 
 TEST_CASE("what a lost claim claimed is given back", "[worker]") {
   const ProbeBench bench;
-  const auto worker = bench.start_ready();
+  const auto worker = bench.start_ready({"--step", "work"}, kUnhurried);
   // The claim that is cut here commits nothing. Its place takes one that commits unseen by the
   // worker: made in the worker's name while it waits for the answer to its own.
   // The lock makes the worker's next connection wait until that claim is committed.
@@ -129,7 +132,7 @@ TEST_CASE("what a lost claim claimed is given back", "[worker]") {
 TEST_CASE("a server that crashes and comes back finds the results waiting", "[worker]") {
   const OwnServer server;
   const ProbeBench bench(server.address());
-  const auto worker = bench.start_ready();
+  const auto worker = bench.start_ready({"--step", "work"}, kUnhurried);
   const std::string run = bench.run("wait");
   eventually("the handler runs", 10s, [&] { return bench.noted("start 1 t"); });
   // The test servers commit asynchronously: without it the crash could undo the claim.

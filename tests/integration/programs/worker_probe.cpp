@@ -2,8 +2,8 @@
 //
 // PROBE_LEDGER names the file they append to: "start <attempt> <tag>", "end <attempt> <tag>",
 // "stopped <attempt> <tag>". PROBE_SHAPE=other gives the flow a second step more than usual,
-// PROBE_SHAPE=plain no step queues, PROBE_SHAPE=patient polls once an hour, so that whatever it
-// claims later was heard of.
+// PROBE_TIMEOUT the step `work` another timeout than 3 s, PROBE_SHAPE=plain no step queues,
+// PROBE_SHAPE=patient polls once an hour, so that whatever it claims later was heard of.
 #include <pgflow/main.hpp>
 
 #include <fcntl.h>
@@ -82,13 +82,15 @@ std::string report(const Done& done, Context& context) {
   return "done " + done.tag;
 }
 
+std::chrono::seconds timeout() {
+  const char* seconds = std::getenv("PROBE_TIMEOUT");
+  return std::chrono::seconds(seconds ? std::atoi(seconds) : 3);
+}
+
 auto probe() {
   return flow<"probeV1", Order>()
       .step<"work">(
-          {.max_attempts = 2,
-           .base_delay = std::chrono::seconds(1),
-           .timeout = std::chrono::seconds(3)},
-          work
+          {.max_attempts = 2, .base_delay = std::chrono::seconds(1), .timeout = timeout()}, work
       )
       .step<"report">(depends_on<"work">, report);
 }
