@@ -205,4 +205,13 @@ detail::RunSnapshot Client::last_snapshot(
   }
 }
 
+detail::RunSnapshot detail::run_to_end(
+    Client& client,
+    const FlowDefinition& flow,
+    const std::string& input,
+    std::chrono::milliseconds limit
+) {
+  return client.last_snapshot(flow, client.start_all(flow, {input}).front(), limit);
+}
+
 }  // namespace pgflow

@@ -16,6 +16,7 @@ struct Identity {
   std::string function_name;
   std::optional<int> supervisor_socket;
   std::optional<std::string> revision;
+  bool guest = false;  // a thread of somebody else's program, whose signals are not ours
 
   bool supervised() const { return supervisor_socket.has_value(); }
 };

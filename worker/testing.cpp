@@ -1,4 +1,5 @@
-// testing::run: a flow walked in definition order, by the rules that the database applies.
+// testing::run, a flow walked in definition order by the rules that the database applies; and
+// testing::call, one attempt of one handler.
 #include <algorithm>
 #include <set>
 #include <stdexcept>
@@ -189,6 +190,44 @@ const char* word_of(Status status) {
 }
 
 }  // namespace
+
+std::string call(const FlowDefinition& flow, const OneCall& given, const Resources& resources) {
+  const auto found = std::ranges::find(flow.steps, given.step, [](const auto& step) {
+    return std::string_view(step->slug);
+  });
+  const StepDefinition& step = **found;
+  const TaskInfo task{
+      .flow_slug = flow.slug,
+      .run_id = kNoId,
+      .step_slug = step.slug,
+      .queue_name = "",
+      .worker_id = kNoId,
+      .attempt = given.attempt,
+      .max_attempts = given.max_attempts
+  };
+  const auto timeout = step.options.timeout.value_or(flow.options.timeout.value_or(kTimeout));
+  const ThreadResources mine(resources);
+  const std::atomic<StopReason> reason = given.stopped;
+  std::stop_source stop;
+  if (given.stopped != StopReason::none) stop.request_stop();
+  Silent silent;
+  Call call;
+  call.input = given.input;
+  call.load_flow_input = [&] {
+    if (given.flow_input) return *given.flow_input;
+    if (step.kind == StepKind::single && step.depends_on.empty()) return given.input;
+    throw std::logic_error(
+        "the handler of step \"" + step.slug + "\" reads the flow's input: give it as .flow_input"
+    );
+  };
+  call.task = &task;
+  call.stop = stop.get_token();
+  call.stop_reason = &reason;
+  call.deadline = std::chrono::steady_clock::now() + timeout;
+  call.log = &silent;
+  call.resources = &mine.bound();
+  return step.invoke(step.handler.get(), call);
+}
 
 RunResult run(const FlowDefinition& flow, const std::string& input, const Resources& resources) {
   return Walk(flow, input, resources).run();

@@ -207,16 +207,7 @@ void Worker::act(Action action) {
 // --- starting
 
 void Worker::begin() {
-  for (const int number : {SIGTERM, SIGINT, SIGQUIT}) {
-    signals_.push_back(std::make_unique<uv::Signal>(loop_, number, [this](int n) { on_signal(n); })
-    );
-  }
-  // Watched and dropped: a closed terminal or pipe is no reason to end. (Ignoring them would be
-  // inherited by the handlers' children.)
-  for (const int number : {SIGHUP, SIGPIPE}) {
-    if (number == SIGHUP && !identity_.supervised()) continue;
-    signals_.push_back(std::make_unique<uv::Signal>(loop_, number, [](int) {}));
-  }
+  if (!identity_.guest) watch_signals();
   if (!identity_.supervised()) {
     start_limit_ = SteadyClock::now() + kStartLimit;
     return connect();
@@ -241,6 +232,19 @@ void Worker::begin() {
       .step_slug = plan_.step_slug.value_or(""),
   });
   ping_timer_.start(kPingInterval, kPingInterval);
+}
+
+void Worker::watch_signals() {
+  for (const int number : {SIGTERM, SIGINT, SIGQUIT}) {
+    signals_.push_back(std::make_unique<uv::Signal>(loop_, number, [this](int n) { on_signal(n); })
+    );
+  }
+  // Watched and dropped: a closed terminal or pipe is no reason to end. (Ignoring them would be
+  // inherited by the handlers' children.)
+  for (const int number : {SIGHUP, SIGPIPE}) {
+    if (number == SIGHUP && !identity_.supervised()) continue;
+    signals_.push_back(std::make_unique<uv::Signal>(loop_, number, [](int) {}));
+  }
 }
 
 void Worker::connect() {

@@ -67,6 +67,7 @@ class Worker {
 
   // Starting.
   void begin();
+  void watch_signals();
   void connect();
   void on_work_up();
   void on_work_down(const Error& why);

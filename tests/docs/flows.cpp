@@ -3,8 +3,7 @@
 
 #include <pgflow/testing.hpp>
 
-#include "support/catch.hpp"
-#include "support/process.hpp"
+#include "docs/pages.hpp"
 
 using namespace pgflow;
 
@@ -91,15 +90,5 @@ CHECK(run.output<"receipt">() == "ink: back-ordered");
 }
 
 TEST_CASE("the code of docs/flows.md is this file's", "[docs]") {
-  const std::string page = test::read_file(PGFLOW_SOURCE_DIR "/docs/flows.md");
-  const std::string code = test::read_file(PGFLOW_SOURCE_DIR "/tests/docs/flows.cpp");
-  const std::string begin = "```cpp\n";
-  int blocks = 0;
-  for (std::size_t at = 0; (at = page.find(begin, at)) != std::string::npos; ++blocks) {
-    at += begin.size();
-    const std::string block = page.substr(at, page.find("```\n", at) - at);
-    INFO(block);
-    CHECK(code.find(block) != std::string::npos);
-  }
-  CHECK(blocks == 6);
+  test::check_code_of("flows.md", "flows.cpp", 6);
 }

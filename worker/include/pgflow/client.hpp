@@ -31,6 +31,8 @@ struct ClientError : Exception {
   using Exception::Exception;
 };
 
+class Client;
+
 namespace detail {
 
 struct StepSnapshot {
@@ -48,6 +50,11 @@ struct RunSnapshot {
   std::vector<StepSnapshot> steps{};
   const StepSnapshot& step(std::string_view slug) const;
 };
+
+// For testing::run_flow, which has no type of the flow any more.
+RunSnapshot run_to_end(
+    Client&, const FlowDefinition&, const std::string& input, std::chrono::milliseconds limit
+);
 
 template <class F>
 using plain_flow_t = typename wrapped_flow<F>::type;
@@ -163,6 +170,10 @@ class Client {
   }
 
  private:
+  friend detail::RunSnapshot detail::run_to_end(
+      Client&, const FlowDefinition&, const std::string& input, std::chrono::milliseconds limit
+  );
+
   std::vector<std::string> start_all(
       const FlowDefinition& flow, const std::vector<std::string>& inputs
   );
