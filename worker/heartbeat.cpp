@@ -63,6 +63,7 @@ void Heartbeat::beat() {
           return;
         }
         last_ = SteadyClock::now();
+        link_.proven();
         if (!reply->known) return events_.pulse(Pulse::disowned);
         if (reply->deprecated) events_.pulse(Pulse::deprecated);
       });

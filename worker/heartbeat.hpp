@@ -7,6 +7,7 @@
 #include <optional>
 #include <string_view>
 
+#include "base/clock.hpp"
 #include "base/strong.hpp"
 #include "store/wake_listener.hpp"
 #include "store/worker_store.hpp"

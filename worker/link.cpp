@@ -39,16 +39,11 @@ void Link::close() {
 void Link::connect() {
   connection_.connect([this](const Result<void>& connected) {
     if (!connected) return lost(connected.error());
-    connected_at_ = SteadyClock::now();
     events_.up();
   });
 }
 
 void Link::lost(const Error& why) {
-  // Only a connection that lasted ends the back-off: a standby accepts everybody and serves nobody.
-  constexpr std::chrono::seconds kLasting{5};
-  if (connected_at_ && SteadyClock::now() - *connected_at_ > kLasting) backoff_.reset();
-  connected_at_.reset();
   again_.start(backoff_.next());
   events_.down(why);  // last: it may close us
 }

@@ -2,10 +2,8 @@
 #pragma once
 
 #include <functional>
-#include <optional>
 
 #include "base/backoff.hpp"
-#include "base/clock.hpp"
 #include "pg/connection.hpp"
 #include "uv/timer.hpp"
 
@@ -24,6 +22,9 @@ class Link {
   void open();
   // The connection is there, but its server is no use (read-only, shutting down): down, then again.
   void renew(const Error& why);
+  // The server has done something for us, so its next loss is a new one, with a short pause. Merely
+  // connecting proves nothing: a standby accepts everybody and serves nobody.
+  void proven() { backoff_.reset(); }
   void close();
 
   bool is_up() const { return connection_.is_open(); }
@@ -35,7 +36,6 @@ class Link {
 
   const Events events_;
   Backoff backoff_;
-  std::optional<SteadyClock::time_point> connected_at_;
   pg::Connection connection_;
   uv::Timer again_;
 };

@@ -344,6 +344,7 @@ void Worker::look() {
 }
 
 void Worker::take(store::ClaimAnswer answer, int asked) {
+  work_.proven();
   strays_.warn(answer.others);
   const int found = static_cast<int>(answer.tasks.size());
   queue_runs_dry_ = found < asked;
@@ -483,6 +484,7 @@ void Worker::settle() {
 void Worker::settled(const Batch& batch, const Result<std::vector<store::Settled>>& result) {
   --asking_;
   if (result) {
+    work_.proven();
     wake_others(batch, *result);
     for (std::size_t i = 0; i < batch.size(); ++i) end_task(batch[i], result->at(i).outcome);
     return after_settling();
