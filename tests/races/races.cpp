@@ -443,5 +443,25 @@ TEST_CASE("delete comes first: the flow is gone for everybody, or still there") 
   CHECK(race.watch.value("select count(*) from pgflow.flows") == (gone ? "0" : "1"));
 }
 
+TEST_CASE("start against add_step: the run has the steps that it counts") {
+  Race race;
+  // A run_id that somebody else has not committed yet stops the start when it has read the steps.
+  const std::string run = "'99999999-0000-4000-8000-000000000001'";
+  race.a.rows(
+      "begin; insert into pgflow.runs (run_id, flow_slug, input) values (" + run + ", 'race', '[]')"
+  );
+  race.b.send("select pgflow.start_flow('race', '[1]', " + run + ")");
+  race.waits(race.b);
+  race.watch.rows("select pgflow.add_step('race', 'late', array['other'])");
+  race.a.rows("rollback");
+  race.b.finish();
+  CHECK(
+      race.watch.value(
+          "select remaining_steps - (select count(*) from pgflow.step_states s where s.run_id = " +
+          run + ") from pgflow.runs where run_id = " + run
+      ) == "0"
+  );
+}
+
 }  // namespace
 }  // namespace pgflow::test

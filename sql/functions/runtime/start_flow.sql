@@ -1,7 +1,8 @@
 -- pgflow.start_flow: start one run and send the tasks of every step that can begin.
 -- Called by: clients, `pgflow run start`.    Locks: its own new rows only.
--- Promises: the run, its steps, tasks and messages appear together; a run that has nothing to do is returned completed,
---   one whose condition forbids it is returned failed. Without a run_id it gets a time-ordered one.
+-- Promises: the run, its steps, tasks and messages appear together, and the steps are those that the flow had at one moment;
+--   a run that has nothing to do is returned completed, one whose condition forbids it is returned failed. Without a
+--   run_id it gets a time-ordered one.
 -- Refuses: an unknown flow (23503), a run_id that exists (23505), no input (23502), a root map without an array.
 
 create or replace function pgflow.start_flow(flow_slug text, input jsonb, run_id uuid default null)
@@ -20,18 +21,25 @@ declare
   v_elements int := case when jsonb_typeof(input) = 'array' then jsonb_array_length(input) end;
   v_run_ids uuid[];
   v_step_slugs text[];
+  v_all_slugs text[];
+  v_all_deps int[];
+  v_all_tasks int[];
   v_cascaded record;
   v_started int := 0;
   v_done int;
 begin
+  -- Read once: a step that is added meanwhile is in the run's count and among its states, or in neither.
   select
       count(*),
       coalesce(bool_or(s.deps_count = 0 and s.step_type = 'map'), false),
       coalesce(bool_or(
         s.deps_count = 0 and (s.required_input_pattern is not null or s.forbidden_input_pattern is not null)
       ), false),
-      array_agg(s.step_slug order by s.step_index) filter (where s.deps_count = 0)
-    into v_steps, v_has_root_map, v_has_root_condition, v_step_slugs
+      array_agg(s.step_slug order by s.step_index) filter (where s.deps_count = 0),
+      array_agg(s.step_slug order by s.step_index),
+      array_agg(s.deps_count order by s.step_index),
+      array_agg(case when s.step_type = 'single' then 1 when s.deps_count = 0 then v_elements end order by s.step_index)
+    into v_steps, v_has_root_map, v_has_root_condition, v_step_slugs, v_all_slugs, v_all_deps, v_all_tasks
     from pgflow.steps s
     where s.flow_slug = start_flow.flow_slug;
 
@@ -57,14 +65,8 @@ begin
   end if;
 
   insert into pgflow.step_states (flow_slug, run_id, step_slug, remaining_deps, initial_tasks)
-    select s.flow_slug, v_run_id, s.step_slug, s.deps_count,
-        case
-          when s.step_type = 'single' then 1
-          when s.deps_count = 0 then v_elements
-        end
-      from pgflow.steps s
-      where s.flow_slug = start_flow.flow_slug
-      order by s.step_index;
+    select start_flow.flow_slug, v_run_id, s.step_slug, s.remaining_deps, s.initial_tasks
+      from unnest(v_all_slugs, v_all_deps, v_all_tasks) as s (step_slug, remaining_deps, initial_tasks);
 
   if pgflow._emits() then
     v_done := pgflow._emit_runs(array[v_run_id]);
