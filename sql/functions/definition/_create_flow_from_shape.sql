@@ -32,7 +32,7 @@ begin
     coalesce((p_shape #>> '{options,baseDelay}')::numeric::int, 5),
     coalesce((p_shape #>> '{options,timeout}')::numeric::int, 60)
   );
-  perform pgmq.create(queue.name) from unnest(v_queues) with ordinality as queue (name, position) order by position;
+  perform pgflow._create_queue(queue.name) from unnest(v_queues) with ordinality as queue (name, position) order by position;
 
   insert into pgflow.steps (
     flow_slug, step_slug, queue_name, step_type, step_index, deps_count,

@@ -37,8 +37,7 @@ begin
   if v_flow.queue_mode = 'flow'
     and not exists (select from pgmq.list_queues() q where lower(q.queue_name::text collate "C") = v_queue)
   then
-    perform pgmq.create(v_queue);
-    perform pgflow._continue_message_ids(v_queue);
+    perform pgflow._create_queue(v_queue);
   end if;
   return v_flow;
 end;

@@ -1,6 +1,7 @@
--- pgflow._continue_message_ids: a queue that was made anew counts on from the last message that its tasks remember.
--- Called by: requeue_tasks, create_flow, before anything is sent.    Locks: the queue against writers, if it is behind.
--- Promises: no new message gets an id that a task of this queue has, or had: (queue_name, message_id) names one task.
+-- pgflow._continue_message_ids: a queue that was made anew counts on from the last message that its tasks or its archive remember.
+-- Called by: requeue_tasks, _create_queue, before anything is sent.    Locks: the queue against writers, if it is behind.
+-- Promises: no new message gets an id that a task of this queue or an archived message has, or had: (queue_name, message_id)
+--   names one task.
 
 create or replace function pgflow._continue_message_ids(p_queue_name text)
 returns void
@@ -14,8 +15,14 @@ declare
   v_used bigint := (
     select max(t.message_id) from pgflow.step_tasks t where t.queue_name = lower(p_queue_name collate "C")
   );
+  v_archive constant text := format('pgmq.%I', pgmq.format_table_name(p_queue_name, 'a'));
+  v_archived bigint;
   v_is_behind boolean;
 begin
+  if to_regclass(v_archive) is not null then
+    execute format('select max(a.msg_id) from %s a', v_archive) into v_archived;
+    v_used := greatest(v_used, v_archived);
+  end if;
   execute format('select s.last_value < $1 or s.last_value = $1 and not s.is_called from %s s', v_sequence)
     into v_is_behind using v_used;
   if v_is_behind then
