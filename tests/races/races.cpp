@@ -463,5 +463,71 @@ TEST_CASE("start against add_step: the run has the steps that it counts") {
   );
 }
 
+TEST_CASE("delete against a transaction that settles twice: it waits for both") {
+  Race race;
+  race.watch.rows("select " + race.claim("m", 1) + ", " + race.claim("m", 2));
+  race.watch.rows("select " + race.complete("m", 1) + ", " + race.complete("m", 2));
+  race.watch.rows("select " + race.claim("other", 0));
+  const bool starts_first = GENERATE(false, true);
+  // The second change of a run in one transaction checks its flow again: runs before flows.
+  race.a.rows(
+      "begin; select " +
+      (starts_first ? "pgflow.start_flow('race', '[1]')" : race.complete("other", 0))
+  );
+  race.b.send("select pgflow.delete_flow_and_data('race')");
+  race.waits(race.b);
+  race.a.rows("select " + race.complete("m", 0));
+  race.a.rows("commit");
+  race.b.finish();
+  CHECK(race.watch.value("select count(*) from pgflow.flows") == "0");
+}
+
+TEST_CASE("delete while the call that ends a run is half done: it waits for that call") {
+  Race race;
+  race.watch.rows(R"(
+    select pgflow.create_flow('tiny'), pgflow.add_step('tiny', 'only');
+    select pgflow.start_flow('tiny', '{}', '99999999-0000-4000-8000-000000000001');
+    select pgflow.start_tasks('tiny', '{1}', '11111111-1111-4111-8111-111111111111', 'tiny');
+    create function t.pause() returns trigger language plpgsql as
+      'begin perform pg_advisory_xact_lock_shared(42); return new; end';
+    create trigger pause before update on pgflow.step_tasks for each row execute function t.pause();
+  )");
+  race.watch.rows("begin; select pg_advisory_xact_lock(42)");
+  race.a.send("select pgflow.complete_task('99999999-0000-4000-8000-000000000001', 'only', 0, '1')"
+  );
+  race.waits(race.a);
+  race.b.send("select pgflow.delete_flow_and_data('tiny')");
+  race.waits(race.b);
+  race.watch.rows("commit");
+  race.a.finish();
+  race.b.finish();
+  CHECK(race.watch.value("select count(*) from pgflow.flows where flow_slug = 'tiny'") == "0");
+}
+
+TEST_CASE("recompile against start: the run is one of the old definition or one of the new") {
+  Race race;
+  race.watch.rows("set pgflow.environment = 'local'");
+  race.a.rows("set pgflow.environment = 'local'");
+  const std::string recompile =
+      R"(pgflow.ensure_flow_compiled('race', '{"steps": [{"slug": "x"}]}') ->> 'status')";
+  SECTION("the recompilation comes first") {
+    const std::string end = GENERATE("commit", "rollback");
+    race.one_after_the_other(recompile, "pgflow.start_flow('race', '[1]')", end);
+    CHECK(
+        race.watch.value("select string_agg(distinct step_slug, ',') from pgflow.step_states "
+                         "where run_id <> '99999999-0000-4000-8000-000000000000'"
+        ) == (end == "commit" ? "x" : "after,m,other")
+    );
+  }
+  SECTION("the start comes first and is gone with the old definition") {
+    race.b.rows("begin; select pgflow.start_flow('race', '[1]')");
+    race.a.send("select " + recompile);
+    race.waits(race.a);
+    race.b.rows("commit");
+    CHECK(race.a.finish().front().front() == "recompiled");
+    CHECK(race.watch.value("select count(*) from pgflow.runs") == "0");
+  }
+}
+
 }  // namespace
 }  // namespace pgflow::test

@@ -1,6 +1,8 @@
 -- pgflow.delete_flow_and_data: removes one flow, its runs and the queues that it owns.
 -- Called by: ensure_flow_compiled on a local database, operators.
--- Locks: the definition, the flow, its runs (ascending), step_tasks, the queues.
+-- Locks: the definition, the flow's starts, its runs (ascending), step_tasks, the queues, and the flow's row last. Whoever
+--   settles holds a run and then asks for the flow's row (its foreign key is checked again at a run's second change in one
+--   transaction); whoever starts holds the flow's row, and waits for nothing of ours.
 -- Promises: only the exact spelling of an existing flow does anything. It owns its steps' routes, and lower(slug) in flow
 --   mode only: a queue of that name beside a step-mode flow is somebody else's. All or nothing.
 -- Refuses: isolation_level, queue_ambiguous (42P09).
@@ -12,9 +14,9 @@ declare
 begin
   perform pgflow._require_read_committed('delete_flow_and_data');
   perform pgflow._lock_definition(p_flow_slug);
-  -- No run of it starts from here on; one that is about to start holds this row, and is waited for.
-  perform from pgflow.flows f where f.flow_slug = p_flow_slug for update;
-  if not found then
+  -- No run of it starts from here on, and one that is about to start is waited for, while we hold nothing else.
+  perform pg_advisory_xact_lock(3, hashtext(lower(p_flow_slug collate "C")));
+  if not exists (select from pgflow.flows f where f.flow_slug = p_flow_slug) then
     return;
   end if;
 

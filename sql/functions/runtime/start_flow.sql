@@ -1,5 +1,6 @@
 -- pgflow.start_flow: start one run and send the tasks of every step that can begin.
--- Called by: clients, `pgflow run start`.    Locks: its own new rows only.
+-- Called by: clients, `pgflow run start`.
+-- Locks: the flow's starts (shared; a deletion takes them exclusively), the flow's row (shared), its own new rows.
 -- Promises: the run, its steps, tasks and messages appear together, and the steps are those that the flow had at one moment;
 --   a run that has nothing to do is returned completed, one whose condition forbids it is returned failed. Without a
 --   run_id it gets a time-ordered one.
@@ -14,6 +15,9 @@ set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 as $$
 declare
+  -- Before anything is read, so that a flow which is being recompiled is seen as it will be. An initial value starts no
+  -- statement.
+  v_is_held constant boolean := pg_advisory_xact_lock_shared(3, hashtext(lower(start_flow.flow_slug collate "C"))) is null;
   v_run_id uuid := start_flow.run_id;
   v_steps int;
   v_has_root_map boolean;
