@@ -4,23 +4,28 @@
 --   call pgflow.prune_data(interval '30 days');                many short transactions, for a database at work
 --
 -- Gone are workers whose last heartbeat is older, runs that completed or failed earlier with all their rows and messages,
--- and older rows of archives. Archives belong to the routes of existing flows: every step's queue, and the default queue
--- of flows in flow mode only. Active runs and definitions stay.
+-- older rows of archives, and older events of the sink `table`. Archives belong to the routes of existing flows: every step's
+-- queue, and the default queue of flows in flow mode only. Active runs, live workers and definitions stay, whatever the
+-- interval.
 
--- pgflow._prune_workers: all silent workers; returns how many.
+-- pgflow._prune_workers: all silent workers; returns how many. One that has not stopped and was heard within the last minute
+-- is alive, and may hold tasks.
 create or replace function pgflow._prune_workers(p_before timestamptz) returns int
 language plpgsql set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_count int;
 begin
-  delete from pgflow.workers w where w.last_heartbeat_at < p_before;
+  delete from pgflow.workers w
+    where w.last_heartbeat_at < p_before
+      and (w.stopped_at is not null or w.last_heartbeat_at < clock_timestamp() - interval '1 minute');
   get diagnostics v_count = row_count;
   return v_count;
 end;
 $$;
 
--- pgflow._prune_runs: up to batch_size ended runs, oldest flow by flow; returns how many.
+-- pgflow._prune_runs: up to batch_size ended runs, oldest flow by flow; returns how many. Runs are locked first, as everywhere;
+-- one that a late result or a deletion holds is left for the next time.
 create or replace function pgflow._prune_runs(p_before timestamptz, p_batch_size int) returns int
 language plpgsql set search_path = pg_catalog, pg_temp
 as $$
@@ -38,6 +43,7 @@ begin
             where r.flow_slug = f.flow_slug and r.started_at < p_before
               and coalesce(r.completed_at, r.failed_at) < p_before
             order by r.started_at limit p_batch_size
+            for update skip locked
         ) r
         limit p_batch_size
     ) ended;
@@ -61,7 +67,8 @@ begin
 end;
 $$;
 
--- pgflow._prune_archive: up to batch_size archived messages of one queue; returns how many.
+-- pgflow._prune_archive: up to batch_size archived messages of one queue; returns how many. None of a queue that belongs to no
+-- flow: an operator may call this with the owner's rights.
 create or replace function pgflow._prune_archive(p_queue_name text, p_before timestamptz, p_batch_size int) returns int
 language plpgsql set search_path = pg_catalog, pg_temp
 as $$
@@ -69,7 +76,9 @@ declare
   v_archive constant text := pgmq.format_table_name(p_queue_name, 'a');
   v_count int;
 begin
-  if to_regclass(format('pgmq.%I', v_archive)) is null then
+  if to_regclass(format('pgmq.%I', v_archive)) is null
+    or not exists (select from pgflow._pruned_queues() queue where queue = p_queue_name)
+  then
     return 0;
   end if;
   execute format(
@@ -92,6 +101,28 @@ as $$
   order by 1
 $$;
 
+-- pgflow._prune_events: of the batch_size oldest events, those that are old enough; returns how many. Ids follow time, so nobody
+-- needs an index on it; the events that two sessions wrote at the same moment may go one call later.
+create or replace function pgflow._prune_events(p_before timestamptz, p_batch_size int) returns int
+language plpgsql set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_count int;
+begin
+  if to_regclass('pgflow.event_log') is null then
+    return 0;
+  end if;
+  delete from pgflow.event_log e
+    where e.id = any(array(
+      select oldest.id
+        from (select log.id, log.at from pgflow.event_log log order by log.id limit p_batch_size) oldest
+        where oldest.at < p_before
+    ));
+  get diagnostics v_count = row_count;
+  return v_count;
+end;
+$$;
+
 create or replace function pgflow.prune_data_older_than(retention_interval interval) returns void
 language plpgsql set search_path = pg_catalog, pg_temp
 as $$
@@ -102,6 +133,7 @@ begin
   perform pgflow._prune_workers(v_before);
   perform pgflow._prune_runs(v_before, v_everything);
   perform pgflow._prune_archive(queue, v_before, v_everything) from pgflow._pruned_queues() queue;
+  perform pgflow._prune_events(v_before, v_everything);
 end;
 $$;
 
@@ -113,6 +145,15 @@ declare
   v_before constant timestamptz := pg_catalog.now() operator(pg_catalog.-) retention_interval;
   v_queue text;
 begin
+  if batch_size operator(pg_catalog.<) 1 or batch_size is null then
+    raise exception using
+      errcode = 'invalid_parameter_value',
+      constraint = 'pgflow_batch_size',
+      message = pg_catalog.format('A chunk of %s rows cannot be pruned.', coalesce(batch_size::pg_catalog.text, 'NULL')),
+      detail = 'prune_data removes batch_size rows in each transaction.',
+      hint = 'Use 1 or more; 1000 is the default.';
+  end if;
+
   perform pgflow._prune_workers(v_before);
   commit;
   while pgflow._prune_runs(v_before, batch_size) operator(pg_catalog.>) 0 loop
@@ -123,10 +164,14 @@ begin
       commit;
     end loop;
   end loop;
+  while pgflow._prune_events(v_before, batch_size) operator(pg_catalog.>) 0 loop
+    commit;
+  end loop;
 end;
 $$;
 
 -- Nothing for PUBLIC, as everywhere.
 revoke execute on function pgflow._prune_workers(timestamptz), pgflow._prune_runs(timestamptz, int),
-  pgflow._prune_archive(text, timestamptz, int), pgflow._pruned_queues(), pgflow.prune_data_older_than(interval) from public;
+  pgflow._prune_archive(text, timestamptz, int), pgflow._pruned_queues(), pgflow._prune_events(timestamptz, int),
+  pgflow.prune_data_older_than(interval) from public;
 revoke execute on procedure pgflow.prune_data(interval, int) from public;

@@ -65,7 +65,8 @@ declare
     'prune_data_older_than:  operator',
     '_prune_workers:         operator',
     '_prune_runs:            operator',
-    '_prune_archive:         operator'
+    '_prune_archive:         operator',
+    '_prune_events:          operator'
   ];
   v_function record;
 begin

@@ -529,5 +529,20 @@ TEST_CASE("recompile against start: the run is one of the old definition or one 
   }
 }
 
+TEST_CASE("prune against a late result: the run that somebody holds is left for the next time") {
+  Race race;
+  race.watch.rows(file(PGFLOW_SOURCE_DIR "/sql/operator/prune_data_older_than.sql"));
+  race.watch.rows("select pgflow.cancel_run('99999999-0000-4000-8000-000000000000')");
+  const std::string prune = "pgflow._prune_runs('infinity', 10)";
+  SECTION("the late result comes first") {
+    CHECK(race.side_by_side(race.complete("m", 0), prune) == SqlSession::Rows{{"0"}});
+    CHECK(race.watch.value("select " + prune) == "1");
+  }
+  SECTION("the pruning comes first") {
+    race.one_after_the_other(prune, race.complete("m", 0));
+  }
+  CHECK(race.watch.value("select count(*) from pgflow.runs") == "0");
+}
+
 }  // namespace
 }  // namespace pgflow::test

@@ -1,7 +1,7 @@
 -- The shipped pruning helper removes old ended runs, old archive rows and silent workers, and nothing of a foreign queue.
 \ir ../support.psql
 \ir ../../../sql/operator/prune_data_older_than.sql
-select plan(14);
+select plan(23);
 select pgflow.ensure_flow_compiled('stepped', shape('a'), 'step');
 select pgflow.ensure_flow_compiled('plain', shape('a'), 'flow');
 select pgflow.ensure_flow_compiled('gone', shape('a'), 'step');
@@ -60,5 +60,21 @@ select lives_ok($$ select pgflow.prune_data_older_than(interval '0') $$, 'no ret
 select matches(left_over(), '^runs gone:started plain:started stepped:started,', 'keeps active runs only');
 select is((select count(*)::int from pgmq.q_plain), 1, 'with their messages');
 select is((select count(*)::int from pgmq.a_stepped), 1, 'the foreign archive is as it was');
+-- Without retention too, a worker that is alive stays: it may hold tasks.
+select is((select string_agg(function_name, ' ') from pgflow.workers), 'young', 'and the live worker');
+update pgflow.workers set last_heartbeat_at = now() - interval '61 seconds';
+select pgflow.prune_data_older_than('0') \g /dev/null
+select is((select count(*)::int from pgflow.workers), 0, 'one that is silent goes');
+insert into pgflow.workers (worker_id, queue_name, function_name, stopped_at) values (gen_random_uuid(), 'plain', 'done', now());
+select pgflow.prune_data_older_than('0') \g /dev/null
+select is((select count(*)::int from pgflow.workers), 0, 'one that has stopped goes');
+
+-- An operator may call the parts with the owner's rights, but for queues of flows only.
+select is(pgflow._prune_archive('stepped', 'infinity', 10), 0, 'a foreign queue''s archive is nobody''s to prune');
+select is((select count(*)::int from pgmq.a_stepped), 1, 'and stays');
+
+select is(error_of(format('call pgflow.prune_data(''1 day'', %s)', size)) - '{message,detail,hint}'::text[],
+  '{"sqlstate": "22023", "kind": "batch_size"}', 'a chunk of ' || size) from unnest(array['0', '-1', 'null']) size;
+select matches(error_of('call pgflow.prune_data(''1 day'', null)') ->> 'message', 'A chunk of NULL rows', 'says which');
 select has_function('pgflow', 'prune_data_older_than', array['interval'], 'the name is upstream''s');
 select * from finish();
