@@ -30,7 +30,7 @@ $$,
 $$
   );
   v_sinks text[] := array(select distinct s from unnest(sinks) s order by s);
-  v_unknown text[] := array(select s from unnest(v_sinks) s where not v_known ? s);
+  v_unknown text[] := array(select s from unnest(v_sinks) s where (v_known ? s) is not true);
   v_body text := '';
   v_sink text;
   v_target text;
@@ -41,7 +41,7 @@ begin
   if v_unknown <> '{}' then
     raise exception using
       constraint = 'pgflow_event_sink',
-      message = format('Event sink "%s" is unknown.', v_unknown[1]),
+      message = format('Event sink "%s" is unknown.', coalesce(v_unknown[1], 'NULL')),
       detail = 'The sinks are realtime, hook, notify and table; an empty list turns events off.',
       hint = 'Correct the name and call pgflow.configure_events again.';
   end if;

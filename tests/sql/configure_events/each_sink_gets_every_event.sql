@@ -1,6 +1,6 @@
 -- Events go where configure_events says, and cost nothing when nobody listens.
 begin;
-select plan(21);
+select plan(22);
 
 select is(obj_description('pgflow._emit(jsonb, text, text)'::regprocedure, 'pg_proc'), 'sinks:', 'without realtime there is no sink');
 select is(pgflow._emits(), false, 'and nobody listens');
@@ -16,6 +16,7 @@ exception when others then
   return v_constraint;
 end $$;
 select is(pg_temp.refusal(array['mail']), 'pgflow_event_sink', 'an unknown sink is refused');
+select is(pg_temp.refusal(array['notify', null]), 'pgflow_event_sink', 'so is none among others');
 select is(pg_temp.refusal(array['realtime']), 'pgflow_event_sink', 'realtime needs its function');
 select is(pg_temp.refusal(array['hook']), 'pgflow_event_sink', 'a hook needs its function');
 select is(pgflow._emits(), false, 'a refused choice changes nothing');
