@@ -10,6 +10,7 @@ namespace pgflow::store {
 namespace {
 
 constexpr std::string_view kChannel = "pgflow_wake";
+constexpr pg::Query kBackend{"listen_backend", "select pg_catalog.pg_backend_pid()"};
 constexpr pg::Query kListen{"listen", "listen pgflow_wake"};
 constexpr pg::Query kTest{"listen_test", "select pg_catalog.pg_notify('pgflow_wake', $1::text)"};
 constexpr std::chrono::seconds kTestLimit{1};
@@ -25,9 +26,7 @@ WakeListener::WakeListener(
       on_wake_(std::move(on_wake)),
       // No queue is called so: a queue's name has no colon.
       token_("test:" + uuid_text(random_uuid())),
-      test_timer_(loop, [this] {
-        deaf("It accepts LISTEN and delivers nothing, as poolers do.");
-      }) {
+      test_timer_(loop, [this] { deaf("The connection accepts LISTEN and delivers nothing."); }) {
   connection_.on_notification([this](std::string_view channel, std::string_view payload) {
     heard(channel, payload);
   });
@@ -35,10 +34,17 @@ WakeListener::WakeListener(
 
 void WakeListener::listen() {
   forget();
-  connection_.query(kListen, {}, [this](const Result<pg::Rows>& done) {
-    if (!done) return deaf(done.error().message);
-    connection_.query(kTest, {token_}, [this](const Result<pg::Rows>& sent) {
-      if (sent && !hears_) test_timer_.start(kTestLimit);
+  connection_.query(kBackend, {}, [this](const Result<pg::Rows>& backend) {
+    if (!backend) return deaf(backend.error().message);
+    // A LISTEN would stay behind at a server connection that is lent to somebody else next.
+    if ((*backend)[0][0].integer() != connection_.backend_pid()) {
+      return deaf("A connection pooler stands between.");
+    }
+    connection_.query(kListen, {}, [this](const Result<pg::Rows>& done) {
+      if (!done) return deaf(done.error().message);
+      connection_.query(kTest, {token_}, [this](const Result<pg::Rows>& sent) {
+        if (sent && !hears_) test_timer_.start(kTestLimit);
+      });
     });
   });
 }

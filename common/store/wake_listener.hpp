@@ -11,8 +11,9 @@
 namespace pgflow::store {
 
 // Listens on the channel pgflow_wake, whose payload is a queue's name. Wake-ups shorten a wait,
-// nothing depends on them: behind a pooler a LISTEN is accepted and nothing ever arrives, which the
-// listener finds out by a notification to itself, and says once.
+// nothing depends on them: where they cannot arrive it says so once. A pooler gives itself away by
+// another backend's pid than the one that libpq was told (a notification to oneself proves nothing
+// there: it comes back within its own transaction); for the rest there is such a notification.
 class WakeListener {
  public:
   WakeListener(
