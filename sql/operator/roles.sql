@@ -55,6 +55,7 @@ declare
     'get_run_with_states:    reader operator',
     'cancel_run:             operator',
     'requeue_tasks:          operator',
+    'restore_queues:         operator',
     'create_flow:            operator',
     'add_step:               operator',
     '_create_flow_from_shape: operator',

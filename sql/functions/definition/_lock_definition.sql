@@ -1,5 +1,5 @@
 -- pgflow._lock_definition: one writer for each definition, whatever the case of its slug, until the transaction ends.
--- Called by: create_flow, add_step, ensure_flow_compiled, _create_flow_from_shape, delete_flow_and_data, each first.
+-- Called by: create_flow, add_step, ensure_flow_compiled, _create_flow_from_shape, delete_flow_and_data, restore_queues, first.
 -- Locks: the advisory lock (1, hash of the lower case slug): first in the order of docs/sql-api.md, exclusive or
 --   shared.
 -- Promises: re-entrant; generated names of different flows never meet, so no lock across flows is needed.

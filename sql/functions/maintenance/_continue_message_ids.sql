@@ -1,5 +1,6 @@
--- pgflow._continue_message_ids: a queue that was made anew counts on from the last message that its tasks or its archive remember.
--- Called by: requeue_tasks, _create_queue, before anything is sent.    Locks: the queue against writers, if it is behind.
+-- pgflow._continue_message_ids: a queue that was made anew counts on from the last message that its tasks or its archive
+--   remember.
+-- Called by: requeue_tasks, restore_queues, _create_queue, before anything is sent.    Locks: the queue against writers, if it is behind.
 -- Promises: no new message gets an id that a task of this queue or an archived message has, or had: (queue_name, message_id)
 --   names one task.
 

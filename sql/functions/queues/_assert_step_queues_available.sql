@@ -60,8 +60,8 @@ begin
           constraint = 'pgflow_queue_missing',
           message = format('Queue "%s" of flow "%s" is not listed in PGMQ.', v_queue.name, p_flow_slug),
           detail = 'It was dropped or not restored; messages in it are gone.',
-          hint = 'Find out why. If the loss is intended, delete the flow with pgflow.delete_flow_and_data and compile it '
-            'again.';
+          hint = 'Find out why. Make it again with pgflow.restore_queues; or, if the loss is intended, delete the flow with '
+            'pgflow.delete_flow_and_data and compile it again.';
       when not v_queue.is_owned and v_queue.spellings <> '{}' then
         raise exception using
           constraint = 'pgflow_queue_unowned',

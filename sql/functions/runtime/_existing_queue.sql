@@ -18,7 +18,7 @@ begin
     constraint = 'pgflow_queue_missing',
     message = format('Queue "%s" does not exist.', coalesce(queue_name, 'NULL')),
     detail = 'It was dropped or not restored; messages in it are gone.',
-    hint = 'Find out why. End its runs with pgflow.cancel_run; or make it again (pgflow.create_flow for a default queue, '
-      'pgmq.create for a step''s) and give the tasks that pgflow.stalled_tasks lists to pgflow.requeue_tasks.';
+    hint = 'Find out why. End its runs with pgflow.cancel_run; or make it again with pgflow.restore_queues and give the tasks '
+      'that pgflow.stalled_tasks lists to pgflow.requeue_tasks.';
 end;
 $$;

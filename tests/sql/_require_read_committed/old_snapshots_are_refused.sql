@@ -12,6 +12,7 @@ create function tap.fresh() returns setof text language sql as $$
     'select pgflow.release_tasks(gen_random_uuid())',
     'select pgflow.release_worker(gen_random_uuid(), ''dead'')',
     'select pgflow.requeue_tasks(''[]'')',
+    'select pgflow.restore_queues(''old'')',
     'select pgflow.fence_functions(gen_random_uuid(), ''x'', ''{f}'', ''ann'', ''test'')',
     'select pgflow.unfence_functions(gen_random_uuid(), ''x'')'
   ]) statement
@@ -19,7 +20,7 @@ $$;
 create function tap.no_snapshot_needed() returns setof text language sql as $$
   select tap.lives_ok($l$ select pgflow.start_flow('old', '{}') $l$, 'start_flow may be part of any transaction')
 $$;
-select plan(26);
+select plan(28);
 begin isolation level repeatable read;
 select fresh();
 select no_snapshot_needed();

@@ -95,7 +95,8 @@ insert into expected values
     $$ select pgflow.ensure_flow_compiled('Foreign', shape('a'), 'step') $$),
   ('queue_missing', 'P0001',
     'Queue "robbed__a" of flow "Robbed" is not listed in PGMQ.', 'It was dropped or not restored; messages in it are gone.',
-    'Find out why. If the loss is intended, delete the flow with pgflow.delete_flow_and_data and compile it again.',
+    'Find out why. Make it again with pgflow.restore_queues; or, if the loss is intended, delete the flow with pgflow.delete_flow_and_data and '
+      'compile it again.',
     $$ select pgflow.ensure_flow_compiled('Robbed', shape('a'), 'step') $$),
   ('default_queue_taken', '23505',
     'Queue "taken" already exists, so flow "Taken" cannot be created.', 'A flow that does not exist yet adopts no queue.',
@@ -162,8 +163,8 @@ insert into expected values
     $$ select pgflow.complete_tasks('{}') $$),
   ('queue_missing', '42P01',
     'Queue "robbed__a" does not exist.', 'It was dropped or not restored; messages in it are gone.',
-    'Find out why. End its runs with pgflow.cancel_run; or make it again (pgflow.create_flow for a default queue, pgmq.create for a step''s) and '
-      'give the tasks that pgflow.stalled_tasks lists to pgflow.requeue_tasks.',
+    'Find out why. End its runs with pgflow.cancel_run; or make it again with pgflow.restore_queues and give the tasks that pgflow.stalled_tasks '
+      'lists to pgflow.requeue_tasks.',
     $$ select pgflow.start_flow('Robbed', '{}') $$),
   ('queue_unknown', '42P01',
     'No flow has a queue "taken".', 'Queues that belong to no flow are out of reach here, whether they exist or not.',
