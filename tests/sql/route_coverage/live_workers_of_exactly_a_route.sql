@@ -9,15 +9,15 @@ select pgflow.ensure_flow_compiled('plain', shape('x'), 'flow');
 insert into pgflow.worker_functions (function_name) values ('cov/nobody');
 -- A21: live, stopped, deprecated, stale and double workers.
 insert into pgflow.workers (worker_id, queue_name, function_name, deprecated_at, stopped_at, last_heartbeat_at) values
-  (gen_random_uuid(), 'cov__live', 'f', null, null, now()),
-  (gen_random_uuid(), 'cov__twice', 'f', null, null, now()),
-  (gen_random_uuid(), 'cov__twice', 'f', null, null, now() - interval '2 seconds'),
-  (gen_random_uuid(), 'cov__twice', 'f', null, now(), now()),
-  (gen_random_uuid(), 'cov__stopped', 'f', null, now(), now()),
-  (gen_random_uuid(), 'cov__deprecated', 'f', now(), null, now()),
-  (gen_random_uuid(), 'cov__stale', 'f', null, null, now() - interval '7 seconds'),
-  (gen_random_uuid(), 'COV__spelled', 'f', null, null, now()),
-  (gen_random_uuid(), 'plain', 'f', null, null, now());
+  (gen_random_uuid(), 'cov__live', 'f', null, null, clock_timestamp()),
+  (gen_random_uuid(), 'cov__twice', 'f', null, null, clock_timestamp()),
+  (gen_random_uuid(), 'cov__twice', 'f', null, null, clock_timestamp() - interval '2 seconds'),
+  (gen_random_uuid(), 'cov__twice', 'f', null, clock_timestamp(), clock_timestamp()),
+  (gen_random_uuid(), 'cov__stopped', 'f', null, clock_timestamp(), clock_timestamp()),
+  (gen_random_uuid(), 'cov__deprecated', 'f', clock_timestamp(), null, clock_timestamp()),
+  (gen_random_uuid(), 'cov__stale', 'f', null, null, clock_timestamp() - interval '7 seconds'),
+  (gen_random_uuid(), 'COV__spelled', 'f', null, null, clock_timestamp()),
+  (gen_random_uuid(), 'plain', 'f', null, null, clock_timestamp());
 
 create temp table want (step_slug text, live_workers int, covered boolean);
 insert into want values ('live', 1, true), ('twice', 2, true), ('stopped', 0, false), ('deprecated', 0, false),
