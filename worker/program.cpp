@@ -32,7 +32,8 @@ constexpr const char* kHelp = R"(A pgflow worker program.
       --flow-input FILE         the run's input as JSON, for handlers that take FlowInput
   --help                        this text
 
-The database is DATABASE_URL, or what libpq's own variables name.
+The database of a worker, and of a handler that takes Sql&, is DATABASE_URL, or what libpq's own
+variables name.
 Exit codes: 0 done or drained, 64 wrong arguments, 65 unusable flow definition or input,
 70 internal error, also a handler that throws.
 )";

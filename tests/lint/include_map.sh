@@ -30,6 +30,11 @@ git ls-files --cached --others --exclude-standard '*.cpp' '*.hpp' ':!tests' |
       text = $0
       sub(/^[^#]*# *include */, "", text)
       if (!(room in known)) { print file ":" field[2] ": room \"" room "\" is not in tests/lint/include_map.txt"; bad = 1; next }
+      if (room == "public" && text ~ /^</ && text !~ /^<(pgflow\/[a-z_\/]+\.hpp|[a-z_]+)>/) {
+        print file ":" field[2] ": a public header includes the standard library only, not " text
+        bad = 1
+        next
+      }
       if (text ~ /^</) {
         if (text !~ libraries) next
         match(text, /^<[^\/>]*[\/>]/)

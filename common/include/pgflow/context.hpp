@@ -23,15 +23,15 @@ namespace pgflow {
 
 // The task in hand. Ids as the database knows them.
 struct TaskInfo {
-  std::string flow_slug{};
-  std::string run_id{};  // UUID
-  std::string step_slug{};
-  int task_index = 0;       // position in a map step's array, 0 otherwise
-  std::int64_t msg_id = 0;  // the task's PGMQ message
-  std::string queue_name{};
-  std::string worker_id{};  // UUID, fresh for each worker process
-  int attempt = 1;          // this one, counted from 1
-  int max_attempts = 1;
+  std::string flow_slug{};   // of the flow
+  std::string run_id{};      // UUID
+  std::string step_slug{};   // of the step
+  int task_index = 0;        // position in a map step's array, 0 otherwise
+  std::int64_t msg_id = 0;   // the task's PGMQ message
+  std::string queue_name{};  // where the message came from
+  std::string worker_id{};   // UUID, fresh for each worker process
+  int attempt = 1;           // this one, counted from 1
+  int max_attempts = 1;      // in all
 };
 
 // Why a handler is asked to stop.
@@ -44,9 +44,10 @@ enum class StopReason {
 
 // One `key=value` of a log line.
 struct LogField {
-  std::string_view key;
-  std::string value;
+  std::string_view key;  // the name, a constant
+  std::string value;     // as text
 };
+// A field from any value: texts as they are, the rest as JSON.
 template <class T>
 LogField kv(std::string_view key, const T& value) {
   if constexpr (std::is_convertible_v<T, std::string_view>) {
@@ -59,23 +60,29 @@ LogField kv(std::string_view key, const T& value) {
 // Lines written here carry the task's ids. May be called from any thread while the handler runs.
 class Logger {
  public:
+  // How much it matters.
   enum class Level { debug, info, warn, error };
 
   virtual ~Logger() = default;
+  // One line; the four below are the usual way.
   virtual void write(Level, std::string_view message, const std::vector<LogField>&) = 0;
 
+  // For whoever looks into a problem.
   template <class... F>
   void debug(std::string_view message, F... fields) {
     write(Level::debug, message, {std::move(fields)...});
   }
+  // What happens.
   template <class... F>
   void info(std::string_view message, F... fields) {
     write(Level::info, message, {std::move(fields)...});
   }
+  // What somebody should look at.
   template <class... F>
   void warn(std::string_view message, F... fields) {
     write(Level::warn, message, {std::move(fields)...});
   }
+  // What somebody must look at.
   template <class... F>
   void error(std::string_view message, F... fields) {
     write(Level::error, message, {std::move(fields)...});
@@ -154,11 +161,16 @@ struct Call {
 // The task's surroundings. Valid while the handler runs.
 class Context {
  public:
+  // Made by the worker for each call.
   explicit Context(const detail::Call& call) : call_(&call) {}
 
+  // All ids.
   const TaskInfo& task() const { return *call_->task; }
+  // The run, a UUID.
   const std::string& run_id() const { return call_->task->run_id; }
+  // This attempt, counted from 1.
   int attempt() const { return call_->task->attempt; }
+  // No retry follows a failure of this attempt.
   bool last_attempt() const { return call_->task->attempt >= call_->task->max_attempts; }
   // When this attempt counts as timed out.
   std::chrono::steady_clock::time_point deadline() const { return call_->deadline; }
@@ -174,6 +186,7 @@ class Context {
       throw Aborted();
     }
   }
+  // Writes lines with the ids of the task.
   Logger& log() const { return *call_->log; }
 
  private:
@@ -185,16 +198,19 @@ class Context {
 template <class T>
 class FlowInput {
  public:
+  // Made by the worker for each call.
   explicit FlowInput(const detail::Call& call) : call_(&call) {}
   // For unit tests that call a handler directly.
   explicit FlowInput(T value) : value_(std::move(value)) {}
 
+  // The value, read now if it was not.
   const T& operator*() const {
     if (!value_) {
       value_ = from_json<T>(call_->load_flow_input());
     }
     return *value_;
   }
+  // A member of it.
   const T* operator->() const { return &**this; }
 
  private:
@@ -205,9 +221,9 @@ class FlowInput {
 // An object lent to handlers; made by the two functions below.
 template <class T>
 struct Provided {
-  using type = T;
-  T* shared = nullptr;
-  std::function<std::shared_ptr<void>()> make{};
+  using type = T;                                 // as the caller names it
+  T* shared = nullptr;                            // the one object, or
+  std::function<std::shared_ptr<void>()> make{};  // what makes one for each thread
 };
 
 // Lends one object to every handler call. It must outlive the worker and be safe to use from

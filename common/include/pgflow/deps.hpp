@@ -18,12 +18,13 @@ namespace pgflow {
 // optional.
 template <fixed_string S, class T, bool Skippable>
 struct Dep {
-  static constexpr auto slug = S;
-  static constexpr bool skippable = Skippable;
-  using output = T;
-  using type = std::conditional_t<Skippable, std::optional<T>, T>;
+  static constexpr auto slug = S;                                   // of the dependency
+  static constexpr bool skippable = Skippable;                      // may be missing
+  using output = T;                                                 // what its handler returns
+  using type = std::conditional_t<Skippable, std::optional<T>, T>;  // as the handler gets it
 };
 
+// The outputs of all dependencies.
 template <class... D>
 class Deps {
  public:
@@ -43,12 +44,15 @@ class Deps {
       return std::get<i>(values);
     }
   }
+  // The same as get<S>().
   template <fixed_string S>
   const auto& operator[](slug_t<S>) const {
     return this->template get<S>();
   }
 
+  // How error texts call it.
   static constexpr std::string_view pgflow_name = "the dependencies";
+  // Its members, for the codec.
   static const detail::FieldInfo* pgflow_table(std::size_t& count) {
     static const auto table = make_table(std::index_sequence_for<D...>{});
     count = sizeof...(D);

@@ -38,13 +38,16 @@ template <class... C>
 run_if_t<detail::Condition<C...>> run_if(detail::Condition<C...> condition) {
   return {std::move(condition)};
 }
+// Run the step only when the pattern is not found in its input.
 template <class... C>
 run_if_not_t<detail::Condition<C...>> run_if_not(detail::Condition<C...> condition) {
   return {std::move(condition)};
 }
+// The same with json_pattern().
 inline run_if_t<detail::RawPattern> run_if(detail::RawPattern pattern) {
   return {std::move(pattern)};
 }
+// The same with json_pattern().
 inline run_if_not_t<detail::RawPattern> run_if_not(detail::RawPattern pattern) {
   return {std::move(pattern)};
 }
@@ -55,9 +58,11 @@ inline run_if_not_t<detail::RawPattern> run_if_not(detail::RawPattern pattern) {
 constexpr mode_t<SkipMode::fail> fail() {
   return {};
 }
+// Dependents run without the output.
 constexpr mode_t<SkipMode::skip> skip() {
   return {};
 }
+// Dependents are skipped too.
 constexpr mode_t<SkipMode::skip_cascade> skip_cascade() {
   return {};
 }
@@ -82,11 +87,11 @@ struct dynamic_slug {};
 // What dependents, tests and workers must know of a step; the handler's own type is not part of it.
 template <fixed_string Slug, class Out, StepKind Kind, bool Skippable, class Needs = types<>>
 struct StepInfo {
-  static constexpr auto slug = Slug;
-  static constexpr StepKind kind = Kind;
-  static constexpr bool skippable = Skippable;
-  using output = Out;
-  using needs = Needs;
+  static constexpr auto slug = Slug;            // the step
+  static constexpr StepKind kind = Kind;        // one task or one for each element
+  static constexpr bool skippable = Skippable;  // dependents get an optional
+  using output = Out;                           // of the whole step
+  using needs = Needs;                          // resource types that its handler asks for
 };
 
 namespace detail {
@@ -98,13 +103,15 @@ struct flow_access;
 template <class Input, class Slug, class... Steps>
 class Flow {
  public:
-  using input_type = Input;
-  static constexpr std::size_t size = sizeof...(Steps);
+  using input_type = Input;                              // what a run starts with
+  static constexpr std::size_t size = sizeof...(Steps);  // number of steps
   // Output type of a step, as its handler returns it (a vector of that for map steps).
   template <fixed_string S>
   using output_of = typename detail::step_named<S, Steps...>::output;
 
+  // The name in the database.
   const std::string& slug() const { return definition_->slug; }
+  // The flow without its types.
   const std::shared_ptr<const FlowDefinition>& definition() const { return definition_; }
 
   // One task. OptionError and PatternError are thrown here, everything else is a compile error.
@@ -112,6 +119,7 @@ class Flow {
   [[nodiscard]] auto step(A&&... arguments) const {
     return add<S, StepKind::single, false>(StepOptions{}, std::forward<A>(arguments)...);
   }
+  // The same with options.
   template <fixed_string S, class... A>
   [[nodiscard]] auto step(StepOptions options, A&&... arguments) const {
     return add<S, StepKind::single, false>(options, std::forward<A>(arguments)...);
@@ -122,6 +130,7 @@ class Flow {
   [[nodiscard]] auto array(A&&... arguments) const {
     return add<S, StepKind::single, true>(StepOptions{}, std::forward<A>(arguments)...);
   }
+  // The same with options.
   template <fixed_string S, class... A>
   [[nodiscard]] auto array(StepOptions options, A&&... arguments) const {
     return add<S, StepKind::single, true>(options, std::forward<A>(arguments)...);
@@ -132,6 +141,7 @@ class Flow {
   [[nodiscard]] auto map(A&&... arguments) const {
     return add<S, StepKind::map, false>(StepOptions{}, std::forward<A>(arguments)...);
   }
+  // The same with options.
   template <fixed_string S, class... A>
   [[nodiscard]] auto map(StepOptions options, A&&... arguments) const {
     return add<S, StepKind::map, false>(options, std::forward<A>(arguments)...);

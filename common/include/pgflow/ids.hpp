@@ -17,27 +17,30 @@ inline constexpr std::size_t kMaxPgmqQueueNameLength = 47;
 // A string literal that can be a template argument: step<"classify">.
 template <std::size_t N>
 struct fixed_string {
-  char chars[N]{};
+  char chars[N]{};  // with its terminator
 
+  // From a literal.
   consteval fixed_string(const char (&text)[N]) {
     for (std::size_t i = 0; i < N; ++i) {
       chars[i] = text[i];
     }
   }
+  // The text.
   constexpr std::string_view view() const { return {chars, N - 1}; }
+  // The text.
   constexpr operator std::string_view() const { return view(); }
 };
 
 // A list of slugs, as a type.
 template <fixed_string... S>
 struct slugs {
-  static constexpr std::size_t size = sizeof...(S);
+  static constexpr std::size_t size = sizeof...(S);  // how many
 };
 
 // A list of types, as a type.
 template <class... T>
 struct types {
-  static constexpr std::size_t size = sizeof...(T);
+  static constexpr std::size_t size = sizeof...(T);  // how many
 };
 
 namespace detail {
@@ -47,6 +50,7 @@ template <class A, class B>
 using join_t = decltype(join(A{}, B{}));
 }  // namespace detail
 
+// A slug as a value, e.g. "classify"_step.
 template <fixed_string S>
 struct slug_t {};
 
@@ -59,6 +63,7 @@ consteval slug_t<S> operator""_step() {
 }
 }  // namespace literals
 
+// What breaks the rules of check_slug.
 enum class SlugProblem {
   none,
   empty,
@@ -106,10 +111,12 @@ constexpr SlugProblem check_slug(std::string_view slug) {
   return SlugProblem::none;
 }
 
+// Lower case, for ASCII letters only.
 constexpr char ascii_lower(char c) {
   return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
 }
 
+// Equal but for the case of ASCII letters.
 constexpr bool same_ignoring_case(std::string_view a, std::string_view b) {
   if (a.size() != b.size()) {
     return false;
@@ -122,10 +129,12 @@ constexpr bool same_ignoring_case(std::string_view a, std::string_view b) {
   return true;
 }
 
+// Characters of the number in decimal.
 constexpr std::size_t decimal_digits(std::size_t n) {
   return n < 10 ? 1 : 1 + decimal_digits(n / 10);
 }
 
+// What check_route finds.
 enum class RouteProblem { none, flow_too_long, step_too_long };
 
 // The whole length rule of sql-core 4.2; the names themselves are built at run time only.

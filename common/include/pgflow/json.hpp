@@ -57,11 +57,12 @@ std::chrono::sys_days parse_date(const std::string&);
 // time zone.
 template <class D>
 struct json_as<std::chrono::time_point<std::chrono::system_clock, D>> {
-  using type = std::string;
-  using T = std::chrono::time_point<std::chrono::system_clock, D>;
-  static constexpr bool is_date = std::is_same_v<D, std::chrono::days>;
-  static constexpr std::string_view format = is_date ? "date" : "date-time";
+  using type = std::string;                                                   // how it is stored
+  using T = std::chrono::time_point<std::chrono::system_clock, D>;            // what is stored
+  static constexpr bool is_date = std::is_same_v<D, std::chrono::days>;       // whole days
+  static constexpr std::string_view format = is_date ? "date" : "date-time";  // in the JSON Schema
 
+  // Reads; what it throws becomes the reason of a JsonError.
   static T from(const std::string& text) {
     if constexpr (is_date) {
       return detail::parse_date(text);
@@ -69,6 +70,7 @@ struct json_as<std::chrono::time_point<std::chrono::system_clock, D>> {
       return std::chrono::floor<D>(detail::parse_time(text));
     }
   }
+  // Writes.
   static std::string to(const T& time) {
     if constexpr (is_date) {
       return detail::format_date(time);
@@ -81,8 +83,10 @@ struct json_as<std::chrono::time_point<std::chrono::system_clock, D>> {
 // Durations are their count, in the type's own unit.
 template <class R, class P>
 struct json_as<std::chrono::duration<R, P>> {
-  using type = R;
+  using type = R;  // how it is stored
+  // Reads.
   static std::chrono::duration<R, P> from(R count) { return std::chrono::duration<R, P>(count); }
+  // Writes.
   static R to(std::chrono::duration<R, P> duration) { return duration.count(); }
 };
 

@@ -19,7 +19,8 @@ struct EnumValue {
 // Any JSON value, kept as text: numbers keep all their digits (their size must be within a double's
 // range).
 struct Json {
-  std::string text = "null";
+  std::string text = "null";  // the JSON
+  // Of texts: 1 and 1.0 differ.
   friend bool operator==(const Json&, const Json&) = default;
 };
 
@@ -35,8 +36,8 @@ struct json_as;
 // Which values of E are looked at for names (at most 64 of them).
 template <class E>
 struct enum_range {
-  static constexpr int min = 0;
-  static constexpr int max = 63;
+  static constexpr int min = 0;   // the first value
+  static constexpr int max = 63;  // the last value
 };
 
 // Other names for an enum's values:
@@ -44,14 +45,16 @@ struct enum_range {
 //       pgflow::names<Mode, 2>{{{Mode::fail, "fail"}, {Mode::skip_cascade, "skip-cascade"}}};
 template <class E, std::size_t N>
 struct names {
-  std::array<detail::EnumValue, N> entries;
+  std::array<detail::EnumValue, N> entries;  // value and name
 
+  // From pairs of value and name.
   constexpr names(const std::pair<E, const char*> (&list)[N]) {
     for (std::size_t i = 0; i < N; ++i) {
       entries[i] = {static_cast<long long>(list[i].first), list[i].second};
     }
   }
 };
+// Specialised for E: other names for its values.
 template <class E>
 inline constexpr auto enum_names = nullptr;
 
@@ -60,14 +63,16 @@ inline constexpr auto enum_names = nullptr;
 //   "class"}}};
 template <std::size_t N>
 struct keys {
-  std::array<std::pair<std::string_view, std::string_view>, N> entries;
+  std::array<std::pair<std::string_view, std::string_view>, N> entries;  // member and key
 
+  // From pairs of member and key.
   constexpr keys(const std::pair<const char*, const char*> (&list)[N]) {
     for (std::size_t i = 0; i < N; ++i) {
       entries[i] = {list[i].first, list[i].second};
     }
   }
 };
+// Specialised for T: other keys for its members.
 template <class T>
 inline constexpr auto json_keys = nullptr;
 

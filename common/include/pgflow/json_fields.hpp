@@ -24,6 +24,7 @@ struct hand_field {
 
 }  // namespace pgflow::detail
 
+// The JSON members of T, written inside its body: names, or (name, "key").
 #define PGFLOW_FIELDS(T, ...)                       \
   friend auto pgflow_fields(T*) {                   \
     return std::tuple{PGFLOW_EACH(T, __VA_ARGS__)}; \

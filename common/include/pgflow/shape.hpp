@@ -18,6 +18,7 @@ namespace detail {
 struct Call;
 }
 
+// One task, or one for each element of an array.
 enum class StepKind { single, map };
 // What happens to dependents when a step is not run: the run fails, they run without it, they are
 // skipped too.
@@ -26,7 +27,7 @@ enum class SkipMode { fail, skip, skip_cascade };
 // of the shape.
 enum class QueueMode { flow, step };
 
-// Defaults for all steps. Unset values take the database's (max_attempts 3, base_delay 1 s, timeout
+// Defaults for all steps. Unset values take the database's (max_attempts 3, base_delay 5 s, timeout
 // 60 s).
 struct FlowOptions {
   std::optional<int> max_attempts{};  // at least 1
@@ -37,45 +38,50 @@ struct FlowOptions {
 
 // As FlowOptions, for one step.
 struct StepOptions {
-  std::optional<int> max_attempts{};
-  std::optional<std::chrono::seconds> base_delay{};
-  std::optional<std::chrono::seconds> timeout{};
+  std::optional<int> max_attempts{};                 // at least 1
+  std::optional<std::chrono::seconds> base_delay{};  // at least 1 s
+  std::optional<std::chrono::seconds> timeout{};     // at least 3 s
   std::optional<std::chrono::seconds> start_delay{
   };  // wait before a ready step's tasks become visible
 };
 
+// One step without its types.
 struct StepDefinition {
-  std::string slug{};
-  StepKind kind = StepKind::single;
+  std::string slug{};                // unique in its flow
+  StepKind kind = StepKind::single;  // one task or one for each element
   // As written: the handler's positional parameters follow this order.
   std::vector<std::string> depends_on{};
-  StepOptions options{};
-  SkipMode when_unmet = SkipMode::skip;
-  SkipMode when_exhausted = SkipMode::fail;
-  std::optional<std::string> run_if{};      // jsonb pattern, as JSON text
-  std::optional<std::string> run_if_not{};  // jsonb pattern, as JSON text
-  std::shared_ptr<const void> handler{};
+  StepOptions options{};                     // the step's own
+  SkipMode when_unmet = SkipMode::skip;      // when the condition does not hold
+  SkipMode when_exhausted = SkipMode::fail;  // when all attempts have failed
+  std::optional<std::string> run_if{};       // jsonb pattern, as JSON text
+  std::optional<std::string> run_if_not{};   // jsonb pattern, as JSON text
+  std::shared_ptr<const void> handler{};     // an F, which only `invoke` knows
   // Reads the call's input, runs the handler, returns its output as JSON text. Throws what the
   // handler throws, and JsonError. Called from several threads at once.
   std::string (*invoke)(const void* handler, const detail::Call&) = nullptr;
-  std::vector<std::string_view> needs{};  // names of the resource types that the handler asks for
-  bool needs_flow_input = false;          // the handler takes FlowInput<T>
-  std::string (*input_schema)() = nullptr;
+  std::vector<std::string_view> needs{};    // names of the resource types that the handler asks for
+  bool needs_flow_input = false;            // the handler takes FlowInput<T>
+  std::string (*input_schema)() = nullptr;  // JSON Schema of a task's input
+  // JSON Schema of a task's output
   std::string (*output_schema)() = nullptr;
 };
 
+// A flow without its types; immutable once it is shared.
 struct FlowDefinition {
-  std::string slug{};
-  FlowOptions options{};
+  std::string slug{};     // its name in the database
+  FlowOptions options{};  // defaults of the steps
   // Dependencies stand before their dependents.
   std::vector<std::shared_ptr<const StepDefinition>> steps{};
-  std::string (*input_schema)() = nullptr;
+  std::string (*input_schema)() = nullptr;  // JSON Schema of a run's input
 };
 
+// The queue of a step.
 struct StepRoute {
-  std::string step_slug;
-  std::size_t step_index = 0;
-  std::string queue_name;
+  std::string step_slug;       // the step
+  std::size_t step_index = 0;  // position in the flow, from 0
+  std::string queue_name;      // a PGMQ queue
+  // Of all members.
   friend bool operator==(const StepRoute&, const StepRoute&) = default;
 };
 

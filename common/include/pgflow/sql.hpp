@@ -141,7 +141,9 @@ class Sql {
   ) = 0;
   // transaction()'s three words; nothing for a fake to do.
   virtual void begin() {}
+  // Stores what happened since begin().
   virtual void commit() {}
+  // Forgets it.
   virtual void rollback() noexcept {}
 
  private:

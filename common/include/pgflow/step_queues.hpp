@@ -16,6 +16,7 @@ namespace pgflow {
 template <class F>
 class StepQueuedFlow {
  public:
+  // The flow inside it.
   const F& wrapped() const { return flow_; }
   // In step order.
   const std::vector<StepRoute>& routes() const { return *routes_; }

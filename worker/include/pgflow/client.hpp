@@ -75,13 +75,18 @@ const FlowDefinition& definition_of(const StepQueuedFlow<F>& queued) {
 template <class F>
 class RunView {
  public:
+  // Made by Client.
   explicit RunView(detail::RunSnapshot snapshot) : snapshot_(std::move(snapshot)) {}
 
   const std::string& id() const { return snapshot_.run_id; }  // UUID
+  // Of the run.
   RunStatus status() const { return snapshot_.status; }
+  // Completed or failed: nothing changes any more.
   bool ended() const { return snapshot_.status != RunStatus::started; }
+  // Ended well.
   bool completed() const { return snapshot_.status == RunStatus::completed; }
 
+  // Of the step S.
   template <fixed_string S>
   StepStatus status() const {
     (void)check<S>();
@@ -130,7 +135,9 @@ class Client {
   // A URL or libpq's keywords; "" takes DATABASE_URL, then EDGE_WORKER_DB_URL, then libpq's own
   // variables.
   explicit Client(std::string_view connection_string = {});
+  // Takes the connection over.
   Client(Client&&) noexcept;
+  // Takes the connection over.
   Client& operator=(Client&&) noexcept;
   ~Client();
 

@@ -21,6 +21,7 @@ namespace pgflow {
 // Names one step of a step-queued flow: step<"classify">.
 template <fixed_string S>
 struct step_t {};
+// The value of that type.
 template <fixed_string S>
 inline constexpr step_t<S> step{};
 
@@ -84,12 +85,13 @@ consteval bool has_step(const Flow<Input, Slug, Steps...>*) {
 
 }  // namespace detail
 
-// A platform lists the resource types that it gives to every handler by itself.
-struct ProcessPlatform {  // a worker process
-  using provides = types<Sql>;
+// A worker process.
+struct ProcessPlatform {
+  using provides = types<Sql>;  // what its handlers get without anybody lending it
 };
-struct InProcessPlatform {  // testing::run and testing::call
-  using provides = types<>;
+// A test without a database: testing::run and testing::call.
+struct InProcessPlatform {
+  using provides = types<>;  // nothing: a test lends all
 };
 
 // Everything that F's handlers ask for is provided by the platform or by the caller (types User…).
@@ -150,11 +152,13 @@ class EdgeWorker {
     (void)diag::plain_flow_takes_no_step<diag::got<step_t<X>>>{};
     return 1;
   }
+  // As above.
   template <class I, class S, class... St, std::convertible_to<std::string_view> T, class... P>
   static int start(const Flow<I, S, St...>&, const T&, WorkerConfig = {}, const Provided<P>&...) {
     (void)diag::plain_flow_takes_no_step<diag::got<T>>{};
     return 1;
   }
+  // As above.
   template <class F, class... P>
   static int start(const StepQueuedFlow<F>&, WorkerConfig = {}, const Provided<P>&...) {
     (void)diag::step_is_required<F>{};

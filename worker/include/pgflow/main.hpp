@@ -23,8 +23,9 @@ namespace pgflow {
 // Several flows in one binary, e.g. two versions: flows(v1, v2). A process still runs one of them.
 template <class... F>
 struct Flows {
-  std::tuple<F...> all;
+  std::tuple<F...> all;  // in the order of --pgflow-describe
 };
+// Makes one, for main().
 template <class... F>
 Flows<F...> flows(F... f) {
   return {std::tuple<F...>(std::move(f)...)};

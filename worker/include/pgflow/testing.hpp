@@ -23,6 +23,7 @@ namespace pgflow::testing {
 
 // A step's input, made from any value that has its JSON form.
 struct Input {
+  // From a value with a JSON form.
   template <class T>
   Input(const T& value) {
     if constexpr (JsonType<T>) {
@@ -32,8 +33,9 @@ struct Input {
       (void)diag::no_json_form<diag::type<T>, diag::got<Offender>>{};
     }
   }
+  // From a string literal.
   Input(const char* text) : json(to_json(std::string(text))) {}
-  std::string json;
+  std::string json;  // as it reaches the handler
 };
 
 // What one attempt of a handler is given. I is the flow's input type.
@@ -44,8 +46,8 @@ struct Given {
   Input input;
   // What FlowInput reads; of a root step the input itself.
   std::optional<I> flow_input{};
-  int attempt = 1;
-  int max_attempts = 3;
+  int attempt = 1;       // this one, counted from 1
+  int max_attempts = 3;  // in all
   // Other than none: the handler finds the stop already requested, for this reason.
   StopReason stopped = StopReason::none;
 };
@@ -148,17 +150,21 @@ const std::string& output_of(const RunResult&, std::string_view slug);
 template <class F>
 class Run {
  public:
+  // Made by run().
   explicit Run(detail::RunResult result) : result_(std::move(result)) {}
 
+  // The run ended well.
   bool completed() const { return result_.completed; }
   // Why the run failed, "" when it did not.
   const std::string& error() const { return result_.error; }
 
+  // Of the step S.
   template <fixed_string S>
   Status status() const {
     (void)check<S>();
     return result_.step(S.view()).status;
   }
+  // That the step S needed; of a map, the task that needed most.
   template <fixed_string S>
   int attempts() const {
     (void)check<S>();
@@ -196,6 +202,7 @@ Run<Flow<I, S, St...>> run(
   return Run<F>(detail::run(*flow.definition(), to_json(input), pgflow::detail::lend(resources...))
   );
 }
+// The same for a flow with step queues: they make no difference here.
 template <class F, class... P>
 Run<F> run(
     const StepQueuedFlow<F>& queued,
