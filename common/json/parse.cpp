@@ -20,18 +20,27 @@ class TreeBuilder : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, TreeB
       : text_(text), stream_(stream), unique_names_(unique_names) {}
 
   // What RapidJSON calls; returning false stops it, with the reason in refusal().
-  bool Null() { return put({.type = Type::null, .offset = stream_.Tell() - 4}); }
+  bool Null() { return put({.type = Type::null, .members = {}, .offset = stream_.Tell() - 4}); }
   bool Bool(bool b) {
-    return put({.type = Type::boolean, .flag = b, .offset = stream_.Tell() - (b ? 4U : 5U)});
+    return put(
+        {.type = Type::boolean, .flag = b, .members = {}, .offset = stream_.Tell() - (b ? 4U : 5U)}
+    );
   }
   bool RawNumber(const char* s, rapidjson::SizeType length, bool) {
     return put(
-        {.type = Type::number, .text = std::string(s, length), .offset = stream_.Tell() - length}
+        {.type = Type::number,
+         .text = std::string(s, length),
+         .members = {},
+         .offset = stream_.Tell() - length}
     );
   }
   bool String(const char* s, rapidjson::SizeType length, bool) {
-    return storable({s, length}) &&
-           put({.type = Type::string, .text = std::string(s, length), .offset = opening_quote()});
+    return storable({s, length}) && put(
+                                        {.type = Type::string,
+                                         .text = std::string(s, length),
+                                         .members = {},
+                                         .offset = opening_quote()}
+                                    );
   }
   bool Key(const char* s, rapidjson::SizeType length, bool) {
     const std::string_view name(s, length);
@@ -63,7 +72,7 @@ class TreeBuilder : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, TreeB
           "nested more than " + std::to_string(kMaxDepth) + " levels deep", stream_.Tell()
       );
     }
-    open_.push_back({.type = type, .offset = stream_.Tell()});
+    open_.push_back({.type = type, .members = {}, .offset = stream_.Tell()});
     return true;
   }
   bool close() {

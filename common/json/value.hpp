@@ -18,11 +18,12 @@ enum class Type : std::uint8_t { null, boolean, number, string, array, object };
 
 struct Value {
   Type type = Type::null;
-  bool flag = false;              // boolean
-  std::string text{};             // number (as written), string
-  std::vector<Value> items{};     // array
-  std::vector<Member> members{};  // object, as written: duplicate keys are kept
-  std::size_t offset = 0;         // byte where the value begins; see locate()
+  bool flag = false;            // boolean
+  std::string text{};           // number (as written), string
+  std::vector<Value> items{};   // array
+  std::vector<Member> members;  // object, as written: duplicate keys are kept; no default
+                                // initializer, because Member is not complete here
+  std::size_t offset = 0;       // byte where the value begins; see locate()
 
   // The last member of that name, as jsonb keeps it; null when there is none or this is no object.
   const Value* find(std::string_view name) const;

@@ -111,7 +111,7 @@ TEST_CASE("nesting ends at 512 levels", "[json]") {
 }
 
 TEST_CASE("a long string is shown shortened between characters", "[json]") {
-  Value value{.type = Type::string, .text = "halp"};
+  Value value{.type = Type::string, .text = "halp", .members = {}};
   CHECK(value.shown() == "\"halp\"");
   value.text = std::string(36, 'x') + "ééé";
   CHECK(value.shown() == "\"" + std::string(36, 'x') + "...\"");
