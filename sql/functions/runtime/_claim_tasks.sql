@@ -77,7 +77,7 @@ begin
     update pgflow.step_tasks t
       set status = 'started',
         attempts_count = t.attempts_count + 1,
-        started_at = clock_timestamp(),
+        started_at = greatest(clock_timestamp(), t.queued_at),
         last_worker_id = _claim_tasks.worker_id
       from candidates
       where t.ctid = candidates.ctid and t.status = 'queued'

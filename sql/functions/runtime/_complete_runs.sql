@@ -17,7 +17,7 @@ begin
   with completed as (
     update pgflow.runs r
       set status = 'completed',
-        completed_at = clock_timestamp(),
+        completed_at = greatest(clock_timestamp(), r.started_at),
         output = (
           select jsonb_object_agg(ss.step_slug, ss.output)
             from pgflow.step_states ss

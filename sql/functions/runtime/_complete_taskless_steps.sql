@@ -46,7 +46,8 @@ begin
   ),
   completed as (
     update pgflow.step_states ss
-      set status = 'completed', started_at = taskless.now, completed_at = taskless.now, remaining_tasks = 0,
+      set status = 'completed', started_at = greatest(taskless.now, ss.created_at),
+        completed_at = greatest(taskless.now, ss.created_at), remaining_tasks = 0,
         output = case when taskless.step_type = 'map' then '[]'::jsonb end
       from taskless
       where ss.ctid = taskless.ctid

@@ -10,6 +10,7 @@
 --   unknown     there is no such task
 --   A NULL worker_id or attempts[i] asks for no fence.
 --
+-- Every end is `greatest` of now and its beginning: a server's clock may step back, and a result must not be refused for it.
 -- Here and in its neighbours a row is looked up through `lateral (… offset 0)`, by its whole key, and updated through the
 -- ctid found: whatever the planner believes. A plan made while the tables were empty is kept for the session; as a plain
 -- join it reads a hot table from end to end for each task once it has grown. A call is written `v_done := f()`: PL/pgSQL evaluates an assignment
@@ -91,7 +92,7 @@ begin
   ),
   completed as (
     update pgflow.step_tasks t
-      set status = 'completed', completed_at = clock_timestamp(), output = asked.output
+      set status = 'completed', completed_at = greatest(clock_timestamp(), t.started_at), output = asked.output
       from asked
       where not asked.violates
         and t.ctid = asked.ctid
@@ -111,7 +112,7 @@ begin
     update pgflow.step_states ss
       set remaining_tasks = ss.remaining_tasks - counts.tasks,
         status = case when ss.remaining_tasks = counts.tasks then 'completed' else ss.status end,
-        completed_at = case when ss.remaining_tasks = counts.tasks then clock_timestamp() end,
+        completed_at = case when ss.remaining_tasks = counts.tasks then greatest(clock_timestamp(), ss.started_at) end,
         output = case when ss.remaining_tasks = counts.tasks then counts.output end
       from counts
       cross join lateral (

@@ -28,7 +28,9 @@ declare
   v_done int;
 begin
   update pgflow.step_tasks t
-    set status = 'failed', failed_at = clock_timestamp(), error_message = _exhaust_task.error_message
+    set status = 'failed',
+      failed_at = greatest(clock_timestamp(), t.started_at),
+      error_message = _exhaust_task.error_message
     from pgflow.runs r, pgflow.step_states ss, pgflow.steps s, pgflow.flows f
     where t.run_id = _exhaust_task.run_id
       and t.step_slug = _exhaust_task.step_slug
@@ -61,7 +63,7 @@ begin
     update pgflow.step_states ss
       set status = 'skipped',
         skip_reason = 'handler_failed',
-        skipped_at = clock_timestamp(),
+        skipped_at = greatest(clock_timestamp(), ss.created_at),
         remaining_tasks = null,
         error_message = _exhaust_task.error_message
       where ss.run_id = _exhaust_task.run_id and ss.step_slug = _exhaust_task.step_slug;

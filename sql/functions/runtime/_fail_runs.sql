@@ -20,11 +20,13 @@ declare
   v_done int;
 begin
   update pgflow.step_states ss
-    set status = 'failed', failed_at = clock_timestamp(), error_message = culprit.error_message
+    set status = 'failed',
+      failed_at = greatest(clock_timestamp(), ss.started_at),
+      error_message = culprit.error_message
     from unnest(run_ids, step_slugs, error_messages) as culprit (run_id, step_slug, error_message)
     where ss.run_id = culprit.run_id and ss.step_slug = culprit.step_slug;
   update pgflow.runs r
-    set status = 'failed', failed_at = clock_timestamp()
+    set status = 'failed', failed_at = greatest(clock_timestamp(), r.started_at)
     where r.run_id = any(run_ids) and r.status = 'started';
 
   if pgflow._emits() then

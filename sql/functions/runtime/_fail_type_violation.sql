@@ -24,7 +24,7 @@ declare
 begin
   update pgflow.step_tasks t
     set status = 'failed',
-      failed_at = clock_timestamp(),
+      failed_at = greatest(clock_timestamp(), t.started_at),
       output = _fail_type_violation.output,
       error_message = format('[TYPE_VIOLATION] Produced %s instead of array', v_type)
     from pgflow.runs r

@@ -34,7 +34,10 @@ begin
   ),
   skipped as (
     update pgflow.step_states ss
-      set status = 'skipped', skip_reason = reasons.reason, skipped_at = clock_timestamp(), remaining_tasks = null
+      set status = 'skipped',
+        skip_reason = reasons.reason,
+        skipped_at = greatest(clock_timestamp(), ss.created_at),
+        remaining_tasks = null
       from reasons
       join pgflow.steps s on s.flow_slug = reasons.flow_slug and s.step_slug = reasons.step_slug
       where ss.run_id = reasons.run_id

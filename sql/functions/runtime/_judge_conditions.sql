@@ -97,7 +97,7 @@ begin
 
   if v_skip_runs is not null then
     update pgflow.step_states ss
-      set status = 'skipped', skip_reason = 'condition_unmet', skipped_at = clock_timestamp()
+      set status = 'skipped', skip_reason = 'condition_unmet', skipped_at = greatest(clock_timestamp(), ss.created_at)
       from unnest(v_skip_runs, v_skip_slugs) as unmet (run_id, step_slug)
       cross join lateral (
         select state.ctid

@@ -42,7 +42,7 @@ begin
   ),
   started as (
     update pgflow.step_states ss
-      set status = 'started', started_at = clock_timestamp(), remaining_tasks = ss.initial_tasks
+      set status = 'started', started_at = greatest(clock_timestamp(), ss.created_at), remaining_tasks = ss.initial_tasks
       from startable
       where ss.ctid = startable.ctid
       returning ss.flow_slug, ss.run_id, ss.step_slug, ss.initial_tasks,

@@ -17,7 +17,7 @@ declare
   v_done int;
 begin
   update pgflow.runs r
-    set status = 'failed', failed_at = clock_timestamp()
+    set status = 'failed', failed_at = greatest(clock_timestamp(), r.started_at)
     where r.run_id = cancel_run.run_id and r.status = 'started';
   if found then
     if pgflow._emits() then
