@@ -81,8 +81,9 @@ begin
         'a pattern is {"defined": false} or {"defined": true, "value": {...}}', pattern.path
       from pattern
       where jsonb_typeof(pattern.body) <> 'null' and not coalesce(
-        pattern.body -> 'defined' = 'false'
-          or pattern.body -> 'defined' = 'true' and jsonb_typeof(pattern.body -> 'value') = 'object',
+        pattern.body = '{"defined": false}'
+          or pattern.body -> 'defined' = 'true' and jsonb_typeof(pattern.body -> 'value') = 'object'
+            and pattern.body - '{defined,value}'::text[] = '{}',
         false
       )
     union all

@@ -2,7 +2,7 @@
 -- Called by: workers that wait for delayed and retried tasks.    Locks: none.
 -- Promises: NULL for an empty queue. A queue that has a visible message answers from its first rows; one whose messages
 --   are all delayed or in hand is read as a whole.
--- Refuses: an unknown queue (queue_missing, 42P01).
+-- Refuses: a queue of no flow (queue_unknown, 42P01), one that was dropped (queue_missing, 42P01).
 
 create or replace function pgflow.next_visible_at(queue_name text)
 returns timestamptz
@@ -11,7 +11,7 @@ volatile
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_table text := pgmq.format_table_name(pgflow._existing_queue(queue_name), 'q');
+  v_table text := pgmq.format_table_name(pgflow._existing_queue(pgflow._flow_queue(queue_name)), 'q');
   v_at timestamptz;
 begin
   execute format('select q.vt from pgmq.%I q where q.vt <= clock_timestamp() limit 1', v_table) into v_at;

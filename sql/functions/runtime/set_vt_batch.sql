@@ -17,8 +17,6 @@ language plpgsql
 volatile
 set search_path = pg_catalog, pg_temp
 as $$
-declare
-  v_route constant text := lower(set_vt_batch.queue_name collate "C");
 begin
   if coalesce(cardinality(msg_ids), 0) = 0 or coalesce(cardinality(vt_offsets), 0) = 0 then
     return;
@@ -36,19 +34,7 @@ begin
     perform pgflow._refuse_argument('set_vt_batch', 'vt_offsets', vt_offsets::text, 'numbers of seconds');
   end if;
 
-  if not exists (select from pgflow.steps s where s.queue_name = v_route)
-    and not exists (
-      select from pgflow.flows f where lower(f.flow_slug collate "C") = v_route and f.queue_mode = 'flow'
-    )
-  then
-    raise exception using
-      errcode = 'undefined_table',
-      constraint = 'pgflow_queue_unknown',
-      message = format('No flow has a queue "%s".', coalesce(set_vt_batch.queue_name, 'NULL')),
-      detail = 'Queues that belong to no flow are out of reach here, whether they exist or not.',
-      hint = 'Look the route up in pgflow.steps; for other queues use pgmq.set_vt.';
-  end if;
-
+  perform pgflow._flow_queue(queue_name);
   return query
     select m.msg_id, m.read_ct, m.enqueued_at, m.vt, m.message, m.headers
       from pgflow._set_vt_batch(set_vt_batch.queue_name, msg_ids, vt_offsets) m;

@@ -85,7 +85,7 @@ begin
   if v_step_slugs is not null then
     v_started := pgflow._start_ready_steps(v_run_ids, v_step_slugs);
     if v_started > 0 and current_setting('pgflow.wake', true) is distinct from 'off' then
-      v_done := pgflow._wake(start_flow.flow_slug, v_step_slugs);
+      v_done := pgflow._wake(start_flow.flow_slug, v_run_id);
     end if;
   end if;
   if v_started = 0 then

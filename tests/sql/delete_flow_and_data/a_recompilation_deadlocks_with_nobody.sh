@@ -57,11 +57,41 @@ begin
   end loop;
 end $$;
 
+-- Another flow, of many queues, so that whoever looks into all of them can meet whoever drops them.
+create procedure t.wide_compiler() language plpgsql as $$
+declare
+  v_round int := 0;
+begin
+  set pgflow.environment = 'local';
+  while not t.over() loop
+    perform pgflow.ensure_flow_compiled('wide', (
+      select jsonb_build_object('steps', jsonb_agg(jsonb_build_object(
+          'slug', 's' || step, 'whenUnmet', case v_round % 2 when 0 then 'skip' else 'fail' end) order by step))
+        from generate_series(1, 10) step
+    ), 'step');
+    commit;
+    perform pgflow.start_flow('wide', '{}');
+    commit;
+    v_round := v_round + 1;
+  end loop;
+end $$;
+
+create procedure t.watcher() language plpgsql as $$
+begin
+  while not t.over() loop
+    perform pgflow.stalled_tasks();
+    commit;
+  end loop;
+end $$;
+
 select pgflow.ensure_flow_compiled('storm', '{"steps": [{"slug": "m", "stepType": "map"}]}') \g /dev/null
 SQL
 
 session compiler 'call t.compiler()'
 session pruner 'call t.pruner()'
+session wide_compiler 'call t.wide_compiler()'
+session watcher1 'call t.watcher()'
+session watcher2 'call t.watcher()'
 for n in 1 2 3; do
   session "starter$n" 'call t.starter()'
   session "worker$n" 'call t.worker()'

@@ -23,6 +23,8 @@ insert into bad values
   ('shape_invalid', '$.steps[0].whenExhausted', '{"steps": [{"slug": "a", "whenExhausted": ""}]}'),
   ('shape_invalid', '$.steps[0].requiredInputPattern', '{"steps": [{"slug": "a", "requiredInputPattern": {}}]}'),
   ('shape_invalid', '$.steps[0].requiredInputPattern', '{"steps": [{"slug": "a", "requiredInputPattern": {"defined": true}}]}'),
+  ('shape_invalid', '$.steps[0].requiredInputPattern', '{"steps": [{"slug": "a", "requiredInputPattern": {"defined": false, "value": {}}}]}'),
+  ('shape_invalid', '$.steps[0].forbiddenInputPattern', '{"steps": [{"slug": "a", "forbiddenInputPattern": {"defined": true, "value": {}, "z": 1}}]}'),
   ('shape_invalid', '$.steps[0].forbiddenInputPattern', '{"steps": [{"slug": "a", "forbiddenInputPattern": {"defined": true, "value": []}}]}'),
   ('shape_invalid', '$.steps[0].options', '{"steps": [{"slug": "a", "options": []}]}'),
   ('shape_invalid', '$.steps[0].options.timeout', '{"steps": [{"slug": "a", "options": {"timeout": 0}}]}'),

@@ -168,7 +168,7 @@ insert into expected values
     $$ select pgflow.start_flow('Robbed', '{}') $$),
   ('queue_unknown', '42P01',
     'No flow has a queue "taken".', 'Queues that belong to no flow are out of reach here, whether they exist or not.',
-    'Look the route up in pgflow.steps; for other queues use pgmq.set_vt.',
+    'Look the route up in pgflow.steps; for other queues use the functions of schema pgmq.',
     $$ select pgflow.set_vt_batch('taken', '{1}', '{1}') $$),
   ('argument_invalid', '22023',
     'pgflow.read_and_claim(): qty must be a number of messages, 0 or more.', 'It is -1; nothing was changed.',
@@ -245,7 +245,7 @@ select is(error_of(query) ->> 'kind', 'argument_invalid', query) from unnest(arr
   $$ select pgflow.configure_events(null) $$
 ]) query;
 select is(error_of($$ select pgflow.unfence_functions(null, 'x') $$) ->> 'kind', 'fence_unknown', 'no fence has a NULL id');
-select is(error_of($$ select pgflow.next_visible_at(null) $$) ->> 'kind', 'queue_missing', 'no queue a NULL name');
+select is(error_of($$ select pgflow.next_visible_at(null) $$) ->> 'kind', 'queue_unknown', 'no queue a NULL name');
 select is(error_of($$ select pgflow.cancel_run(null) $$), null, 'and no run');
 
 select * from finish();

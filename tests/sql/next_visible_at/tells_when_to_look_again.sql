@@ -1,8 +1,10 @@
 -- next_visible_at tells when a queue has a message to read.
 begin;
-select plan(6);
+select plan(7);
 
-select pgmq.create('Q') \g /dev/null
+select pgflow.create_flow('Q') \g /dev/null
+select pgmq.create('private') \g /dev/null
+select throws_ok($$ select pgflow.next_visible_at('private') $$, '42P01', 'No flow has a queue "private".', 'a queue of no flow is out of reach');
 select is(pgflow.next_visible_at('q'), null, 'an empty queue has none');
 select pgmq.send('q', '1', 60) \g /dev/null
 select pgmq.send('q', '2', 30) \g /dev/null

@@ -2,7 +2,7 @@
 \ir ../../support/engine.psql
 \ir ../../../sql/operator/roles.sql
 begin;
-select plan(17);
+select plan(21);
 
 select pgflow.ensure_flow_compiled('Own', '{"steps": [{"slug": "a"}, {"slug": "b"}, {"slug": "c"}]}', 'step') \g /dev/null
 select pgflow.create_flow('plain'), pgflow.add_step('plain', 'a') \g /dev/null
@@ -56,6 +56,15 @@ select pgmq.drop_queue('plain') \g /dev/null
 select is(pg_temp.restored('plain'), 'plain', 'a default queue comes back too');
 select lives_ok($$ select pgflow.start_flow('plain', '{}') $$, 'and serves new runs');
 select is(t.refusal($$ select pg_temp.as_operator('select pgmq.create(''mine'')') $$), '42501 ', 'an operator makes no other queue');
+
+-- Without its archive nothing could leave a queue: then it counts as missing.
+select pgflow.create_flow('kept'), pgflow.add_step('kept', 'a') \g /dev/null
+select run_id as kept from pgflow.start_flow('kept', '{}') \gset
+drop table pgmq.a_kept;
+select is((select status from pgflow.cancel_run(:'kept')), 'failed', 'what ends work needs no archive');
+select is(t.refusal($$ select pgflow.start_flow('kept', '{}') $$), '42P01 pgflow_queue_missing', 'what starts it does');
+select is(pg_temp.restored('kept'), 'kept', 'it is made again');
+select lives_ok($$ select pgflow.start_flow('kept', '{}') $$, 'and used');
 
 select * from finish();
 rollback;

@@ -64,6 +64,17 @@ TEST_CASE("many starts of one transaction are one wake-up", "[store][wake]") {
   CHECK(s.heard_so_far() == Names{"pair"});
 }
 
+TEST_CASE("a step that a condition keeps from starting wakes nobody", "[store][wake]") {
+  Listening s;
+  s.database.rows(
+      "select pgflow.ensure_flow_compiled('fork', '{\"steps\": ["
+      "{\"slug\": \"yes\"}, {\"slug\": \"no\", \"requiredInputPattern\": "
+      "{\"defined\": true, \"value\": {\"x\": 1}}}]}', 'step')"
+  );
+  s.database.value("select count(*) from pgflow.start_flow('fork', '{}')");
+  CHECK(s.heard_so_far() == Names{"fork__yes"});
+}
+
 TEST_CASE("what starts later wakes nobody now", "[store][wake]") {
   Listening s;
   s.database.rows(
