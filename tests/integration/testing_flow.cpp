@@ -36,8 +36,18 @@ auto shop() {
       });
 }
 
-std::string databases_left(const test::Database& neighbour) {
-  return neighbour.value("select count(*) from pg_database where datname like 'pgflow_testing_%'");
+// Other tests have theirs on the same server.
+std::string name_of(const testing::Database& database) {
+  const std::string way = database.connection_string();
+  const std::size_t start = way.find("pgflow_testing_");
+  REQUIRE(start != std::string::npos);
+  return way.substr(
+      start, way.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_", start) - start
+  );
+}
+
+std::string count_of(const test::Database& neighbour, const std::string& name) {
+  return neighbour.value("select count(*) from pg_database where datname = '" + name + "'");
 }
 
 }  // namespace
@@ -46,8 +56,10 @@ TEST_CASE(
     "a step-queued flow runs with a worker a step, and its database is gone afterwards", "[testing]"
 ) {
   const test::Database neighbour;
+  std::string name;
   {
     const testing::Database database(neighbour.url());
+    name = name_of(database);
     Counter counter;
     const auto run = testing::run_flow(
         database, with_step_queues(shop()), {"ink", 4'611'686'018'427'387'900}, resource(counter)
@@ -64,9 +76,9 @@ TEST_CASE(
         testing::run_flow(database, with_step_queues(shop()), {"rare", 1}, resource(counter));
     CHECK(second.completed());
     CHECK(counter.calls == 3);
-    CHECK(databases_left(neighbour) == "1");
+    CHECK(count_of(neighbour, name) == "1");
   }
-  CHECK(databases_left(neighbour) == "0");
+  CHECK(count_of(neighbour, name) == "0");
 }
 
 TEST_CASE("a plain flow runs with one worker on a private server", "[testing]") {
