@@ -151,8 +151,8 @@ TEST_CASE("a lost connection is opened again, but not in the middle of a transac
   Sql& sql = thread.sql;
   const auto cut = [&] {
     thread.database.rows(
-        "select pg_terminate_backend(pid, 5000) from pg_stat_activity where application_name = "
-        "'pgflow:me'"
+        "select pg_terminate_backend(pid, 5000) from pg_stat_activity where "
+        "datname = current_database() and application_name = 'pgflow:me'"
     );
   };
   CHECK(sql.query<int>("select 1") == std::vector{1});
@@ -178,7 +178,8 @@ TEST_CASE("a stop cancels the running statement", "[sql]") {
   std::jthread stopper([&] {
     test::eventually("the statement runs", 10s, [&] {
       return thread.database.value(
-                 "select count(*) from pg_stat_activity where query like '%pg_sleep(77)%' and "
+                 "select count(*) from pg_stat_activity where datname = current_database() and "
+                 "query like '%pg_sleep(77)%' and "
                  "state = 'active' and pid <> pg_backend_pid()"
              ) == "1";
     });

@@ -43,7 +43,7 @@ until [[ $(psql -XAtqd "$database" -c 'select count(*) from pgflow.flows') == 1 
   read -rt 0.1 <> <(:) || true
 done
 covered
-[[ $(psql -XAtqd "$database" -c "select distinct usename from pg_stat_activity where application_name like 'pgflow:%'") == "worker_$$" ]] ||
+[[ $(psql -XAtqd "$database" -c "select distinct usename from pg_stat_activity where application_name like 'pgflow:%' and datname = current_database()") == "worker_$$" ]] ||
   fail 'workers are connected as workers'
 
 start() { "$bin/pgflow" run start communityThreadsV1 --input '{"thread_id":"T1","author":"mila","text":"It works."}' --wait --timeout 60s -d "$(url operator)" >/dev/null || fail "$1"; }
