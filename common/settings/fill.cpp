@@ -13,6 +13,7 @@
 #include <pgflow/ids.hpp>
 
 #include "settings/duration.hpp"
+#include "settings/program.hpp"
 
 namespace pgflow::settings {
 namespace {
@@ -307,48 +308,14 @@ class Filler {
 
   // Makes command[0] absolute, or tells why it cannot be run.
   void program(WorkerProgram& worker, const Node& node, const std::string& path) {
-    std::string& name = worker.command[0];
-    std::string looked_at;
-    if (name.find('/') != std::string::npos) {
-      const fs::path file = resolved(name);
-      if (runnable(file)) {
-        name = file.string();
-        return;
-      }
-      looked_at = fmt::format("It was looked for at {}.", file.string());
-      if (fs::exists(file)) {
-        problems_.add(
-            problems_.at(node),
-            path,
-            "is not an executable file" + got(node),
-            fs::is_directory(file) ? looked_at : "chmod +x " + file.string()
-        );
-        return;
-      }
+    auto file = find_program(worker.command[0], folder_, settings_.file.filename().string());
+    if (file) {
+      worker.command[0] = std::move(*file);
     } else {
-      std::string path_variable = std::getenv("PATH") != nullptr ? std::getenv("PATH") : "";
-      std::size_t begin = 0;
-      while (begin <= path_variable.size()) {
-        const std::size_t end = std::min(path_variable.find(':', begin), path_variable.size());
-        const fs::path file = fs::path(path_variable.substr(begin, end - begin)) / name;
-        if (file.is_absolute() && runnable(file)) {
-          name = file.string();
-          return;
-        }
-        begin = end + 1;
-      }
-      looked_at = fmt::format(
-          "It was looked for in PATH; write \"./{}\" for a file beside {}.",
-          name,
-          settings_.file.filename().string()
+      problems_.add(
+          problems_.at(node), path, file.error().reason + got(node), std::move(file.error().hint)
       );
     }
-    problems_.add(problems_.at(node), path, "is no program" + got(node), looked_at);
-  }
-
-  static bool runnable(const fs::path& file) {
-    std::error_code ignored;
-    return fs::is_regular_file(file, ignored) && access(file.c_str(), X_OK) == 0;
   }
 
   std::optional<std::string> variable(const json::Member& member, const std::string& path) {

@@ -1,4 +1,4 @@
-// Writes the JSON Schema of the config file from the rows of kSettings.
+// Writes the JSON Schema of a file format from its rows.
 #include <fmt/format.h>
 
 #include "settings/keys.hpp"
@@ -24,11 +24,13 @@ std::string indent(int depth) {
 
 class Schema {
  public:
+  explicit Schema(std::span<const Key> keys) : keys_(keys) {}
+
   // The members of the object at `path`, and which of them must be there.
   void members(std::string_view path, int depth) {
     std::string required, properties;
     const Key* any = nullptr;
-    for (const Key& key : keys()) {
+    for (const Key& key : keys_) {
       if (parent_of(key.path) != path || key.path == path) continue;
       if (name_of(key.path) == "*") any = &key;
       if (key.required) required += (required.empty() ? "" : ", ") + quoted(name_of(key.path));
@@ -44,7 +46,7 @@ class Schema {
     line(depth, "\"additionalProperties\": false");
     line(depth, "\"patternProperties\": {\"^x-\": {}}");
     open(depth, "\"properties\"");
-    for (const Key& key : keys()) {
+    for (const Key& key : keys_) {
       if (parent_of(key.path) != path || key.path == path) continue;
       open(depth + 1, quoted(name_of(key.path)));
       value(key, depth + 2);
@@ -81,7 +83,7 @@ class Schema {
       case Kind::list:
         line(depth, "\"type\": \"array\"");
         line(depth, fmt::format("\"minItems\": {}", static_cast<int>(key.minimum)));
-        for (const Key& element : keys()) {
+        for (const Key& element : keys_) {
           if (parent_of(element.path) != key.path || name_of(element.path) != "[]") continue;
           open(depth, "\"items\"");
           value(element, depth + 1);
@@ -95,6 +97,8 @@ class Schema {
       case Kind::slug:
         line(depth, "\"type\": \"string\"");
         line(depth, fmt::format("\"pattern\": \"{}\"", kSlug));
+        break;
+      case Kind::json:
         break;
       case Kind::integer:
       case Kind::number:
@@ -131,17 +135,18 @@ class Schema {
     }
   }
 
+  std::span<const Key> keys_;
   std::string text_;
   bool first_ = true;
 };
 
 }  // namespace
 
-std::string json_schema() {
-  Schema schema;
+std::string json_schema(const FileFormat& format) {
+  Schema schema(format.keys);
   schema.line(1, "\"$schema\": \"http://json-schema.org/draft-07/schema#\"");
-  schema.line(1, "\"title\": \"pgflow.json\"");
-  schema.line(1, "\"description\": \"Configuration of `pgflow up` and `pgflow dev`.\"");
+  schema.line(1, "\"title\": " + quoted(format.title));
+  schema.line(1, "\"description\": " + quoted(format.doc));
   schema.members("", 1);
   return schema.take();
 }

@@ -9,7 +9,6 @@
 
 #include "base/did_you_mean.hpp"
 #include "settings/duration.hpp"
-#include "settings/keys.hpp"
 
 namespace pgflow::settings {
 namespace {
@@ -22,7 +21,7 @@ bool is(const Node& node, json::Type type) {
 
 class KeyCheck {
  public:
-  explicit KeyCheck(Problems& problems) : problems_(problems) {}
+  KeyCheck(std::span<const Key> keys, Problems& problems) : keys_(keys), problems_(problems) {}
 
   void members(const Node& object, std::string_view pattern, const std::string& path) {
     std::map<std::string_view, int> seen;
@@ -44,7 +43,7 @@ class KeyCheck {
       }
       value(member.value, *key, its_path);
     }
-    for (const Key& key : keys()) {
+    for (const Key& key : keys_) {
       if (!key.required || parent_of(key.path) != pattern || key.path.empty()) continue;
       const auto name = name_of(key.path);
       if (seen.contains(name)) continue;
@@ -58,9 +57,9 @@ class KeyCheck {
   }
 
  private:
-  static const Key* child(std::string_view pattern, std::string_view name) {
+  const Key* child(std::string_view pattern, std::string_view name) const {
     const Key* any = nullptr;
-    for (const Key& key : keys()) {
+    for (const Key& key : keys_) {
       if (parent_of(key.path) != pattern || key.path == pattern) continue;
       if (name_of(key.path) == name) return &key;
       if (name_of(key.path) == "*") any = &key;
@@ -72,7 +71,7 @@ class KeyCheck {
       std::string_view pattern, const std::string& name, Position here, const std::string& path
   ) {
     std::vector<std::string> known;
-    for (const Key& key : keys()) {
+    for (const Key& key : keys_) {
       if (parent_of(key.path) == pattern && name_of(key.path) != "[]") {
         known.emplace_back(name_of(key.path));
       }
@@ -92,6 +91,7 @@ class KeyCheck {
       );
       return;
     }
+    if (key.kind == Kind::json) return;
     if (is(node, json::Type::object)) members(node, key.path, path);
     if (is(node, json::Type::array)) {
       const Key* element = child(key.path, "[]");
@@ -142,6 +142,8 @@ class KeyCheck {
                fmt::format("|{}|", key.choices).find("|" + node.text + "|") != std::string::npos;
       case Kind::env_value:
         return is(node, json::Type::string) || is(node, json::Type::object);
+      case Kind::json:
+        return true;
     }
     return false;
   }
@@ -180,17 +182,20 @@ class KeyCheck {
       }
       case Kind::env_value:
         return "a text or {\"from_env\": NAME}";
+      case Kind::json:
+        return "a value";
     }
     return "";
   }
 
+  std::span<const Key> keys_;
   Problems& problems_;
 };
 
 }  // namespace
 
-void check_keys(const json::Value& root, Problems& problems) {
-  KeyCheck(problems).members(root, "", "");
+void check_keys(const json::Value& root, const FileFormat& format, Problems& problems) {
+  KeyCheck(format.keys, problems).members(root, "", "");
 }
 
 }  // namespace pgflow::settings

@@ -76,7 +76,7 @@ constexpr Key kSettings[] = {
     {.path = "flows[].worker", .kind = Kind::object, .required = true,
      .doc = "The program that runs the flow's handlers."},
     {.path = "flows[].worker.command", .kind = Kind::list, .required = true, .minimum = 1, .maximum = 1000, .example = "[\"bin/community_threads\"]",
-     .doc = "Program and arguments. A program with a slash is relative to this file, one without is looked up in PATH."},
+     .doc = "Program and arguments. A program with a slash is relative to this file, one without is looked up in PATH, then beside the program pgflow."},
     {.path = "flows[].worker.command[]", .kind = Kind::text,
      .doc = "An argument."},
     {.path = "flows[].worker.env", .kind = Kind::object,
@@ -108,8 +108,11 @@ constexpr Key kSettings[] = {
 
 }  // namespace
 
-std::span<const Key> keys() {
-  return kSettings;
+const FileFormat& config_format() {
+  static constexpr FileFormat kFormat{
+      "pgflow.json", "Configuration of `pgflow up` and `pgflow dev`.", kSettings
+  };
+  return kFormat;
 }
 
 std::string_view parent_of(std::string_view path) {

@@ -1,4 +1,4 @@
-// Every key of the config file, once: what it is called, what it holds, what it is for.
+// Every key of a file that people write, once: what it is called, what it holds, what it is for.
 #pragma once
 
 #include <span>
@@ -19,6 +19,7 @@ enum class Kind {
   duration,
   choice,
   env_value,  // a text, or {"from_env": NAME}
+  json,       // any value
 };
 
 struct Key {
@@ -34,14 +35,23 @@ struct Key {
   std::string_view doc = {};
 };
 
-std::span<const Key> keys();
+// The format of a file: the rows of all its keys.
+struct FileFormat {
+  std::string_view title;
+  std::string_view doc;
+  std::span<const Key> keys;
+};
+
+// The config file.
+const FileFormat& config_format();
 
 // "flows[].slug" in "flows[]", "flows[]" in "flows", "version" in "".
 std::string_view parent_of(std::string_view path);
 // "slug", "[]", "*"
 std::string_view name_of(std::string_view path);
 
-// The JSON Schema of the config file, made from the rows: config/pgflow.schema.json is this text.
-std::string json_schema();
+// The JSON Schema of the format, made from its rows. config/pgflow.schema.json is the config
+// file's.
+std::string json_schema(const FileFormat& format);
 
 }  // namespace pgflow::settings

@@ -55,7 +55,7 @@ tl::expected<Settings, LoadError> load_with(const fs::path& file, const Fill& fi
         problems.at(*document), "", "must be an object" + got(*document), "{\"version\": 1, …}"
     );
   } else {
-    check_keys(*document, problems);
+    check_keys(*document, config_format(), problems);
     fill_from(settings, *document, problems);
   }
   if (problems.empty()) return settings;
