@@ -1,23 +1,14 @@
 // json::parse: RapidJSON's SAX reader into our own tree.
-#include <cstring>
-#include <memory>
-
-#include "json/rapidjson.hpp"
-#include "json/value.hpp"
+#include "json/sax.hpp"
 
 namespace pgflow::json {
 namespace {
 
-using Stream = rapidjson::EncodedInputStream<rapidjson::UTF8<>, rapidjson::MemoryStream>;
-
-// RapidJSON's own flag for its iterative parser: the recursive one could overflow the stack.
-constexpr unsigned kFlags = rapidjson::kParseIterativeFlag | rapidjson::kParseNumbersAsStringsFlag |
-                            rapidjson::kParseValidateEncodingFlag;
-
-class TreeBuilder : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, TreeBuilder> {
+class TreeBuilder : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, TreeBuilder>,
+                    public Refusing {
  public:
   TreeBuilder(std::string_view text, const Stream& stream, bool unique_names)
-      : text_(text), stream_(stream), unique_names_(unique_names) {}
+      : Refusing(text, stream), unique_names_(unique_names) {}
 
   // What RapidJSON calls; returning false stops it, with the reason in refusal().
   bool Null() { return put({.type = Type::null, .members = {}, .offset = stream_.Tell() - 4}); }
@@ -60,8 +51,6 @@ class TreeBuilder : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, TreeB
   bool EndArray(rapidjson::SizeType) { return close(); }
 
   Value take_root() { return std::move(root_); }
-  const std::string& refusal() const { return refusal_; }
-  std::size_t refused_at() const { return refused_at_; }
 
  private:
   // RapidJSON's iterative parser asks before it takes the bracket.
@@ -91,50 +80,9 @@ class TreeBuilder : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, TreeB
     return true;
   }
 
-  bool storable(std::string_view s) {
-    if (s.find('\0') != s.npos) {
-      return refuse(
-          "a string contains U+0000, which PostgreSQL jsonb cannot store", opening_quote()
-      );
-    }
-    // RapidJSON lets "\udc00" through and writes it as a three-byte sequence that is no UTF-8.
-    for (std::size_t i = s.find('\xED'); i != s.npos; i = s.find('\xED', i + 1)) {
-      if (i + 1 < s.size() && static_cast<unsigned char>(s[i + 1]) >= 0xA0) {
-        return refuse(
-            "a string contains a lone surrogate, which PostgreSQL jsonb cannot store",
-            opening_quote()
-        );
-      }
-    }
-    return true;
-  }
-  bool refuse(std::string why, std::size_t offset) {
-    refusal_ = std::move(why);
-    refused_at_ = offset;
-    return false;
-  }
-
-  // The reader stands behind a string's closing quote; between the two quotes every other one is
-  // escaped.
-  std::size_t opening_quote() const {
-    std::size_t at = stream_.Tell() - 1;
-    for (std::size_t backslashes = 1; backslashes % 2 == 1;) {
-      at = text_.rfind('"', at - 1);
-      backslashes = 0;
-      while (backslashes < at && text_[at - 1 - backslashes] == '\\') {
-        ++backslashes;
-      }
-    }
-    return at;
-  }
-
-  std::string_view text_;
-  const Stream& stream_;
   bool unique_names_;
   Value root_;
   std::vector<Value> open_;
-  std::string refusal_;
-  std::size_t refused_at_ = 0;
 };
 
 template <unsigned Flags>
@@ -156,13 +104,13 @@ rapidjson::ParseResult run(Stream& stream, TreeBuilder& builder, const ParseOpti
                                  : run<kFlags>(stream, builder);
 }
 
+}  // namespace
+
 std::string place(std::string_view text, std::size_t offset, const std::string& source) {
   const auto [line, column] = locate(text, offset);
   return source.empty() ? "line " + std::to_string(line) + ", column " + std::to_string(column)
                         : source + ":" + std::to_string(line) + ":" + std::to_string(column);
 }
-
-}  // namespace
 
 Result<Value> parse(std::string_view text, const ParseOptions& options) {
   rapidjson::MemoryStream bytes(text.data(), text.size());
