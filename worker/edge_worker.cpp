@@ -11,6 +11,7 @@
 #include "contract/environment.hpp"
 #include "log/log.hpp"
 #include "uv/loop.hpp"
+#include "worker/command_tree.hpp"
 #include "worker/environment.hpp"
 #include "worker/handler_sql.hpp"
 #include "worker/identity.hpp"
@@ -56,6 +57,7 @@ int detail::run_worker(WorkerPlan plan) {
   worker::Worker worker(loop, std::move(plan), std::move(*identity), *database);
   const ExitCode code = worker.run();
   if (worker.leaves_handlers_behind()) {
+    worker::kill_all_commands();
     // Their threads cannot be ended, and nothing they do counts any more.
     std::fflush(nullptr);
     ::_exit(number(code));

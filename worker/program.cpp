@@ -1,21 +1,28 @@
 // pgflow::main behind its templates: reads the command line, plays one role, reports what went
 // wrong.
+#include <signal.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
 #include <fstream>
 #include <iostream>
 #include <iterator>
+#include <memory>
 #include <stdexcept>
 #include <string>
+#include <thread>
 
 #include <pgflow/main.hpp>
 
 #include "base/did_you_mean.hpp"
 #include "base/exit_code.hpp"
 #include "base/standard_fds.hpp"
+#include "worker/command_tree.hpp"
 #include "worker/environment.hpp"
 #include "worker/handler_sql.hpp"
+#include "worker/step_runner.hpp"
 
 namespace pgflow::detail {
 namespace {
@@ -252,6 +259,26 @@ std::string shape_of_input(const StepDefinition& step) {
   return "the outputs of its dependencies, {" + outputs + "}";
 }
 
+// A command by hand: what Ctrl-C does not reach must end all the same. The second one waits for
+// nothing.
+std::shared_ptr<worker::TaskStop> stop_on_signals() {
+  auto stop = std::make_shared<worker::TaskStop>();
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGINT);
+  sigaddset(&signals, SIGTERM);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  std::thread([stop, signals] {
+    int signal = 0;
+    sigwait(&signals, &signal);
+    stop->request(StopReason::shutdown);
+    sigwait(&signals, &signal);
+    worker::kill_all_commands();
+    ::_exit(number(ExitCode::killed_by_signal) + signal);
+  }).detach();
+  return stop;
+}
+
 void invoke(const FlowDefinition& flow, const CommandLine& line, Resources lent) {
   const StepDefinition& step = find_step(flow, *line.step);
   if (std::ranges::find(step.needs, type_name<Sql>()) != step.needs.end()) {
@@ -276,6 +303,12 @@ void invoke(const FlowDefinition& flow, const CommandLine& line, Resources lent)
   call.deadline = std::chrono::steady_clock::time_point::max();
   call.log = &log;
   call.resources = &resources.bound();
+  std::shared_ptr<worker::TaskStop> stop;
+  if (step.handler_kind != HandlerKind::native) {
+    stop = stop_on_signals();
+    call.stop = stop->token();
+    call.stop_reason = &stop->live_reason();
+  }
   try {
     print(step.invoke(step.handler.get(), call) + "\n");
   } catch (const JsonError& e) {

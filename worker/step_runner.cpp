@@ -61,6 +61,10 @@ StepOutcome run_step(const StepCall& call, LazyResources& resources) noexcept {
         .resources = &resources.bound(),
     };
     return {StepOutcome::Kind::completed, call.step.invoke(call.step.handler.get(), handed)};
+  } catch (const EndWorker& error) {
+    StepOutcome outcome = outcome_of_throw(call, false, error.what());
+    outcome.end_worker = error.code;
+    return outcome;
   } catch (const PermanentFailure& error) {
     permanent = true;
     why = error.what();

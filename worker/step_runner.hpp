@@ -6,9 +6,12 @@
 
 #include <atomic>
 #include <chrono>
+#include <optional>
+#include <stdexcept>
 #include <stop_token>
 #include <string>
 
+#include "base/exit_code.hpp"
 #include "worker/handler_pool.hpp"
 
 namespace pgflow::worker {
@@ -36,6 +39,14 @@ struct StepOutcome {
   };
   Kind kind = Kind::released;
   std::string text{};
+  std::optional<ExitCode> end_worker{};
+};
+
+// What a handler of ours throws when no task of this step can succeed in this process: the attempt
+// fails, and the worker ends with `code`.
+struct EndWorker : std::runtime_error {
+  EndWorker(ExitCode with, const std::string& why) : std::runtime_error(why), code(with) {}
+  ExitCode code;
 };
 
 // One call of a step's handler. What it refers to must outlive the call.

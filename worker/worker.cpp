@@ -644,6 +644,9 @@ void Worker::failed_query(const Error& why, std::string_view doing) {
 
 void Worker::on_ended(std::vector<Ended> ended) {
   for (Ended& end : ended) {
+    if (const auto code = end.outcome.end_worker; code && state_ == State::polling) {
+      drain(*code, kShutdownLimit, end.outcome.text);
+    }
     const auto found = tasks_.find(end.ticket);
     // Given back already.
     if (found == tasks_.end() || found->second->outcome) {
@@ -674,7 +677,7 @@ void Worker::check_deadlines() {
     if (task->next_check == task->deadline) {
       log::write(log::Level::warn, "task.timed_out", fields);
       request_stop(task, StopReason::timeout);
-      task->next_check = now + kCancelGrace;
+      task->next_check = now + kCancelGrace + task->step->stop_grace;
     } else {
       // A thread cannot be killed, so the process has to end for it.
       log::write(log::Level::error, "task.ignores_its_deadline", fields);

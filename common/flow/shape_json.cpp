@@ -31,6 +31,13 @@ std::string_view name_of(SkipMode mode) {
   return "";
 }
 
+void write_handler(Writer& out, HandlerKind kind) {
+  out.begin_object().key("kind").string(kind == HandlerKind::native ? "native" : "command");
+  if (kind == HandlerKind::process_per_task) out.key("mode").string("process-per-task");
+  if (kind == HandlerKind::persistent) out.key("mode").string("persistent");
+  out.end_object();
+}
+
 std::string_view name_of(QueueMode mode) {
   return mode == QueueMode::step ? "step" : "flow";
 }
@@ -114,7 +121,8 @@ void write_routes(Writer& out, const std::vector<StepRoute>& routes) {
 void write_manifest_step(Writer& out, const StepDefinition& step) {
   out.begin_object();
   out.key("slug").string(step.slug);
-  out.key("handler").begin_object().key("kind").string("native").end_object();
+  out.key("handler");
+  write_handler(out, step.handler_kind);
   out.key("needs").begin_array();
   for (const std::string_view need : step.needs) {
     out.string(need);

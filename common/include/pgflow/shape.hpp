@@ -27,6 +27,10 @@ enum class SkipMode { fail, skip, skip_cascade };
 // of the shape.
 enum class QueueMode { flow, step };
 
+// What runs a step's task: a function of this program, or a command, started for each task or once
+// for many.
+enum class HandlerKind { native, process_per_task, persistent };
+
 // Defaults for all steps. Unset values take the database's (max_attempts 3, base_delay 5 s, timeout
 // 60 s).
 struct FlowOptions {
@@ -60,11 +64,13 @@ struct StepDefinition {
   // Reads the call's input, runs the handler, returns its output as JSON text. Throws what the
   // handler throws, and JsonError. Called from several threads at once.
   std::string (*invoke)(const void* handler, const detail::Call&) = nullptr;
-  std::vector<std::string_view> needs{};    // names of the resource types that the handler asks for
-  bool needs_flow_input = false;            // the handler takes FlowInput<T>
-  std::string (*input_schema)() = nullptr;  // JSON Schema of a task's input
-  // JSON Schema of a task's output
-  std::string (*output_schema)() = nullptr;
+  std::vector<std::string_view> needs{};  // names of the resource types that the handler asks for
+  bool needs_flow_input = false;          // the handler takes FlowInput<T>
+  HandlerKind handler_kind = HandlerKind::native;  // who runs it
+  // What the handler may need, beyond the worker's own patience, to end after its stop token fired.
+  std::chrono::milliseconds stop_grace{0};
+  std::function<std::string()> input_schema{};   // JSON Schema of a task's input
+  std::function<std::string()> output_schema{};  // JSON Schema of a task's output
 };
 
 // A flow without its types; immutable once it is shared.
