@@ -62,11 +62,13 @@ class Collector {
 Error failed(const settings::FlowSettings& flow, std::string what, const std::string& said) {
   std::string detail = said.substr(0, kMostDetail);
   while (!detail.empty() && detail.back() == '\n') detail.pop_back();
+  std::string command;
+  for (const std::string& word : flow.worker.command)
+    command += (command.empty() ? "" : " ") + word;
   return {
       .kind = "describe_failed",
-      .message = "The worker program of flow " + flow.slug +
-                 " does not describe it: " + flow.worker.command[0] + " --pgflow-describe " +
-                 flow.slug + " " + std::move(what) + ".",
+      .message = "The worker program of flow " + flow.slug + " does not describe it: " + command +
+                 " --pgflow-describe " + flow.slug + " " + std::move(what) + ".",
       .detail = detail.empty() ? "It printed nothing on stderr." : "It said: " + detail,
       .hint = "Run that command by hand; it must print one line of JSON and exit with 0."
   };

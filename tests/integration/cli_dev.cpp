@@ -126,6 +126,21 @@ TEST_CASE("a wrong config is told before anything is started", "[cli][dev]") {
   CHECK_FALSE(fs::exists(project.data()));
 }
 
+TEST_CASE("a mistake in a flow file ends dev with its place", "[cli][dev]") {
+  Project project;
+  const std::string folder = fs::path(project.config()).parent_path();
+  std::ofstream(project.config()) << R"({"version": 1, "flows": [{"slug": "shellV1",
+    "worker": {"command": ["pgflow-worker", "flow.json"]}, "steps": {"work": {}}}]})";
+  std::ofstream(folder + "/flow.json") << R"({"pgflow": 1, "slug": "shellV1", "queueMode": "step",
+    "steps": [{"slug": "work", "handlers": {"command": ["cat"]}}]})";
+  Process dev(project.dev({"--ephemeral"}));
+  CHECK(dev.wait(90s) == 65);
+  // The command is whole: it can be run by hand.
+  CHECK(contains(dev.err(), "pgflow-worker flow.json --pgflow-describe shellV1 ended with"));
+  CHECK(contains(dev.err(), "flow.json:2:32: steps[0].handlers: is not a known key"));
+  CHECK(contains(dev.err(), "hint: Did you mean \"handler\"?"));
+}
+
 TEST_CASE("without PostgreSQL's programs dev says what to install", "[cli][dev]") {
   Project project;
   Command command = project.dev();
