@@ -25,3 +25,7 @@ install(FILES
   common/cmake/Findlibuv.cmake
   common/cmake/pgflow_add_flow.cmake
   DESTINATION ${package_folder})
+
+# The build folder is such a prefix too: who has its bin/ on the PATH needs no installation.
+export(EXPORT pgflow NAMESPACE pgflow:: FILE ${PROJECT_BINARY_DIR}/pgflow-targets.cmake)
+file(COPY common/cmake/Findlibuv.cmake common/cmake/pgflow_add_flow.cmake DESTINATION ${PROJECT_BINARY_DIR})
