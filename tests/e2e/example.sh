@@ -3,6 +3,7 @@
 # under `pgflow up`, and what they print is compared with what stands there. Ids, times and durations may differ.
 # Arguments: the cluster's env file, the folder of the programs, the example's folder.
 set -euo pipefail
+. "${BASH_SOURCE[0]%/*}/../support/shown.sh"
 set -a; . "$1"; set +a
 bin=$2 example=$3
 name=$(basename "$example")
@@ -19,6 +20,7 @@ fail() { { echo "not ok: $*"; cat "$folder/log"; } >&3; exit 1; }
 psql -Xqd postgres -v ON_ERROR_STOP=1 -c "create database $database template pgflow_template"
 export DATABASE_URL="postgresql:///$database?host=$PGHOST&port=$PGPORT&user=$PGUSER"
 cp -R "$example" "$folder/copy"
+cp -R "$example/../helpers" "$folder/helpers"
 cd "$folder/copy"
 sed -i "s#\.\./\.\./build/release/bin#$bin#; s#\.\./\.\./build/$name#$folder/state#" pgflow.json
 
@@ -32,20 +34,7 @@ until [[ $(psql -XAtqd "$database" -c 'select count(*) from pgflow.flows') == "$
 done
 pgflow coverage --wait >"$folder/coverage" 2>&1 || fail "every step has a live worker: $(cat "$folder/coverage")"
 
-sed -n '/^```console$/,/^```$/{//!p}' README.md >"$folder/shown"
-[[ -s $folder/shown ]] || fail 'the README has a console block'
-while IFS= read -r line; do
-  [[ $line == '$ '* ]] || continue
-  echo "$line"
-  eval "${line#'$ '}" </dev/null || fail "$line"
-done <"$folder/shown" >"$folder/printed" 2>>"$folder/log"
-
-same_everywhere() {
-  sed -E -e 's/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/ID/g' -e 's/[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9:]{8}/TIME/' \
-    -e 's/(queued|ran|took) [0-9.]+ ?[a-zµ]+/\1 SPAN/g' -e 's/ +/ /g' "$1"
-}
-diff -u --label README.md --label printed <(same_everywhere "$folder/shown") <(same_everywhere "$folder/printed") ||
-  fail 'it prints what its README shows'
+prints_what_it_shows README.md "$folder" "$folder/log" || fail 'it prints what its README shows'
 
 kill -TERM "$supervisor"
 wait "$supervisor" || fail "the supervisor ends with 0"
