@@ -25,6 +25,7 @@ struct Parsed {
   Common common;
   Verb verb;
 
+  InitArguments init;
   DevArguments dev;
   StatusArguments status;
   CoverageArguments coverage;
@@ -107,6 +108,21 @@ CLI::App& add_verb(
   // Runs for the innermost verb last, so that this one stands.
   added.parse_complete_callback([&parsed, verb = std::move(verb)] { parsed.verb = verb; });
   return added;
+}
+
+void add_project_verbs(CLI::App& app, Parsed& parsed) {
+  CLI::App& init = add_verb(
+      app,
+      parsed,
+      "init",
+      "Make a new project, a flow that builds and runs as it stands",
+      [&] { return cli::init(parsed.common, parsed.init); }
+  );
+  init.add_option("folder", parsed.init.folder, "Where, made if need be (the current folder)")
+      ->type_name("DIR");
+  init.add_option("--lang", parsed.init.lang, "What its handlers are written in (cpp)")
+      ->check(one_of({"cpp", "python", "shell"}))
+      ->type_name("cpp|python|shell");
 }
 
 void add_supervisor_verbs(CLI::App& app, Parsed& parsed) {
@@ -409,6 +425,7 @@ int run(int argc, char** argv) {
   app.set_version_flag("--version", "pgflow " PGFLOW_VERSION, "Print the version");
   app.require_subcommand(1);
   app.get_formatter()->column_width(36);
+  add_project_verbs(app, parsed);
   add_supervisor_verbs(app, parsed);
   add_reading_verbs(app, parsed);
   add_run_verbs(app, parsed);

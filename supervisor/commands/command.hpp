@@ -23,7 +23,7 @@ enum class Exit : int {
   unavailable = 69,
   internal = 70,
   os_error = 71,
-  locked = 73,
+  cannot_create = 73,  // files in the way; another supervisor holds the lock
   temporary = 75,
   no_permission = 77,
   config = 78,
@@ -62,6 +62,12 @@ struct Common {
 };
 
 using Timeout = std::optional<std::chrono::milliseconds>;
+
+struct InitArguments {
+  std::filesystem::path folder = ".";
+  std::string lang = "cpp";
+};
+Outcome<Exit> init(const Common& common, const InitArguments& arguments);
 
 struct DevArguments {
   bool ephemeral = false;

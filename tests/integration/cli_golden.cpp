@@ -34,6 +34,7 @@ std::string flat(const std::vector<std::string>& words) {
 TEST_CASE("the --help of each verb is the reviewed one", "[cli][golden]") {
   const std::vector<std::vector<std::string>> verbs = {
       {},
+      {"init"},
       {"dev"},
       {"up"},
       {"status"},

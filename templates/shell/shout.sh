@@ -1,0 +1,3 @@
+#!/bin/sh
+# {"greet": {"text": "Hello Ada"}} becomes "Hello Ada!".
+sed 's/.*"text" *: *\("[^"]*\)".*/\1!"/'
