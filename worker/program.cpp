@@ -298,7 +298,11 @@ void invoke(const FlowDefinition& flow, const CommandLine& line, Resources lent)
   const ThreadResources resources(lent);
   Call call;
   call.input = input;
-  call.load_flow_input = [&] { return read_flow_input(step, line.flow_input); };
+  call.load_flow_input = [&] {
+    // A command is handed it, wanted or not.
+    const bool may_lack = step.handler_kind != HandlerKind::native && !line.flow_input;
+    return may_lack ? std::string() : read_flow_input(step, line.flow_input);
+  };
   call.task = &task;
   call.deadline = std::chrono::steady_clock::time_point::max();
   call.log = &log;
