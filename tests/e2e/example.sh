@@ -24,9 +24,10 @@ cp -R "$example/../helpers" "$folder/helpers"
 cd "$folder/copy"
 sed -i "s#\.\./\.\./build/release/bin#$bin#; s#\.\./\.\./build/$name#$folder/state#" pgflow.json
 
-"$bin/pgflow" up >>"$folder/log" 2>&1 &
+export PATH=$bin:$PATH
+pgflow up >>"$folder/log" 2>&1 &
 supervisor=$!
-pgflow() { timeout 100 "$bin/pgflow" "$@"; }
+pgflow() { timeout 100 pgflow "$@"; }
 flows=$(grep -c '"slug"' pgflow.json)
 until [[ $(psql -XAtqd "$database" -c 'select count(*) from pgflow.flows') == "$flows" ]]; do
   kill -0 "$supervisor" || fail 'the supervisor compiles the flows'

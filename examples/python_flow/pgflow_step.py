@@ -1,0 +1,1 @@
+../helpers/python/pgflow_step.py
