@@ -2,8 +2,9 @@
 -- Called by: the supervisor every 15 s, or the cron job pgflow_requeue_stalled_tasks.
 -- Locks: step_tasks (skipping locked ones: it waits for no task), then queue rows; queue after queue.
 -- Promises: three times a task goes back to its queue, visible now and without a refund of its attempt; the fourth time its
---   message is archived and the task stays `started` with permanently_stalled_at set. Returns the number given back. A
---   queue that cannot be written (somebody dropped it) is a warning: its tasks stay as they are, all others recover.
+--   message is archived and the task stays `started` with permanently_stalled_at set. Returns the number given back. A queue
+--   that somebody dropped needs no message: its tasks go back all the same, and stalled_tasks lists them (decision 0004).
+--   A queue that cannot be written is a warning: its tasks stay as they are, all others recover.
 
 create or replace function pgflow.requeue_stalled_tasks()
 returns int
@@ -16,7 +17,6 @@ set enable_seqscan = off
 as $$
 declare
   v_stalled record;
-  v_queue_name text;
   v_requeued int := 0;
 begin
   for v_stalled in
@@ -53,14 +53,13 @@ begin
       order by in_hand.queue_name
   loop
     begin
-      v_queue_name := pgflow._existing_queue(v_stalled.queue_name);
       v_requeued := v_requeued + pgflow._requeue_stalled(
         v_stalled.run_ids, v_stalled.step_slugs, v_stalled.task_indexes, v_stalled.started_at
       );
     exception when others then
       raise warning using
         message = format('Stalled tasks of queue "%s" were not given back: %s', v_stalled.queue_name, sqlerrm),
-        hint = 'If the queue was dropped on purpose, end the runs of these tasks with pgflow.cancel_run.';
+        hint = 'Mend the tables of this queue in schema pgmq; they are tried again at the next call.';
     end;
   end loop;
   return v_requeued;
