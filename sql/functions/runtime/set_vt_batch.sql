@@ -1,8 +1,9 @@
 -- pgflow.set_vt_batch: make messages of a flow's queue visible vt_offsets[i] seconds from now, in one statement.
 -- Called by: workers that postpone messages.    Locks: queue rows.
 -- Promises: returns the rows found; unknown ids are ignored; empty or NULL lists change nothing.
--- Refuses: lists of different lengths; an offset that is NULL (argument_invalid, 22023); a queue of no flow (queue_unknown, 42P01): the role
---   pgflow_worker may call this, with the owner's rights; one that was dropped (queue_missing, 42P01).
+-- Refuses: lists of different lengths; offsets that are no plain list of numbers (argument_invalid, 22023); a queue of no
+--   flow (queue_unknown, 42P01): the role pgflow_worker may call this, with the owner's rights; one that was dropped
+--   (queue_missing, 42P01).
 
 create or replace function pgflow.set_vt_batch(queue_name text, msg_ids bigint[], vt_offsets int[])
 returns table (
@@ -30,7 +31,7 @@ begin
       detail = format('Queue "%s"; nothing was changed.', queue_name),
       hint = 'Pass one offset for each message id.';
   end if;
-  if array_position(vt_offsets, null) is not null then
+  if array_ndims(vt_offsets) > 1 or array_position(vt_offsets, null) is not null then
     perform pgflow._refuse_argument('set_vt_batch', 'vt_offsets', vt_offsets::text, 'numbers of seconds');
   end if;
 
