@@ -68,7 +68,7 @@ end;
 $$;
 
 -- pgflow._prune_archive: up to batch_size archived messages of one queue; returns how many. None of a queue that belongs to no
--- flow: an operator may call this with the owner's rights.
+-- flow: an operator may call this with the owner's rights. None of one that was dropped, even while this waited for it.
 create or replace function pgflow._prune_archive(p_queue_name text, p_before timestamptz, p_batch_size int) returns int
 language plpgsql set search_path = pg_catalog, pg_temp
 as $$
@@ -76,9 +76,7 @@ declare
   v_archive constant text := pgmq.format_table_name(p_queue_name, 'a');
   v_count int;
 begin
-  if to_regclass(format('pgmq.%I', v_archive)) is null
-    or not exists (select from pgflow._pruned_queues() queue where queue = p_queue_name)
-  then
+  if not exists (select from pgflow._pruned_queues() queue where queue = p_queue_name) then
     return 0;
   end if;
   execute format(
@@ -89,6 +87,8 @@ begin
   ) using p_before, p_batch_size;
   get diagnostics v_count = row_count;
   return v_count;
+exception when undefined_table then
+  return 0;
 end;
 $$;
 

@@ -529,6 +529,155 @@ TEST_CASE("recompile against start: the run is one of the old definition or one 
   }
 }
 
+// The kind of error that what `ask` does ends with; empty when it succeeds.
+template <typename Ask>
+std::string refusal(Ask&& ask) {
+  try {
+    ask();
+    return "";
+  } catch (const SqlError& error) {
+    return error.sqlstate() + " " + error.constraint();
+  }
+}
+
+// A flow with step queues and one run of it; session `a` drops the queue of its step x.
+struct DropRace : Race {
+  DropRace() {
+    watch.rows(R"(
+      select pgflow.ensure_flow_compiled('own', '{"steps": [{"slug": "x"}, {"slug": "y"}]}', 'step');
+      select pgflow.start_flow('own', '{}', '99999999-0000-4000-8000-000000000001');
+    )");
+  }
+
+  void begin_drop() { a.rows("begin; select pgmq.drop_queue('own__x')"); }
+
+  // What operators do about a dropped queue; then all invariants hold again.
+  ~DropRace() {
+    watch.rows("select pgflow.restore_queues('own')");
+    watch.rows(
+        "select pgflow.requeue_tasks(jsonb_agg(to_jsonb(lost))) from pgflow.stalled_tasks('own') "
+        "lost having count(*) > 0"
+    );
+  }
+
+  inline static const std::string worker = "'11111111-1111-4111-8111-111111111111'";
+  inline static const std::string read =
+      "pgflow.read_and_claim('own__x', 'own', 'x', " + worker + ", 1)";
+};
+
+TEST_CASE("a queue's drop against what ends work or gives it back: it waits and needs no queue") {
+  DropRace race;
+  race.watch.rows("select " + DropRace::read);
+  race.watch.rows(
+      "update pgflow.step_tasks set queued_at = now() - interval '2 h', started_at = now() - "
+      "interval '1 h' "
+      "where status = 'started' and flow_slug = 'own'"
+  );
+  const std::string run = "'99999999-0000-4000-8000-000000000001'";
+  const std::string item =
+      R"({"run_id": "99999999-0000-4000-8000-000000000001", "step_slug": "x", "task_index": 0)";
+  const std::string ending = GENERATE_COPY(
+      as<std::string>{},
+      "pgflow.complete_task(" + run + ", 'x', 0, '1')",
+      "pgflow.complete_tasks('[" + item + R"(, "output": 1}]', )" + DropRace::worker + ")",
+      "pgflow.fail_task(" + run + ", 'x', 0, 'no')",
+      "pgflow.fail_tasks('[" + item + R"(, "error": "no", "permanent": true}]', )" +
+          DropRace::worker + ")",
+      "pgflow.cancel_run(" + run + ")",
+      "pgflow.release_tasks(" + DropRace::worker + ")",
+      "pgflow.release_worker(" + DropRace::worker + ", 'dead')",
+      "pgflow.release_worker(" + DropRace::worker + ", 'dead', array[1])",
+      "pgflow.requeue_stalled_tasks()"
+  );
+  INFO(ending);
+  race.begin_drop();
+  race.b.send("select " + ending);
+  race.waits(race.b);
+  race.a.rows("commit");
+  CHECK(refusal([&] { race.b.finish(); }) == "");
+  CHECK(
+      race.watch.value(
+          "select count(*) from pgflow.step_tasks where step_slug = 'x' and status = 'started'"
+      ) == "0"
+  );
+}
+
+TEST_CASE("a queue's drop against what needs the queue: it waits and is refused in words") {
+  DropRace race;
+  const std::string need = GENERATE_COPY(
+      as<std::string>{},
+      DropRace::read,
+      "pgflow.start_tasks('own', '{1}', " + DropRace::worker + ", 'own__x', 'x')",
+      "pgflow.set_vt_batch('own__x', '{1}', '{1}')",
+      "pgflow.next_visible_at('own__x')",
+      "pgflow.start_flow('own', '{}')",
+      R"(pgflow.requeue_tasks('[{"run_id": "99999999-0000-4000-8000-000000000001", "step_slug": "x", "task_index": 0}]'))"
+  );
+  INFO(need);
+  race.begin_drop();
+  race.b.send("select " + need);
+  race.waits(race.b);
+  race.a.rows("commit");
+  CHECK(refusal([&] { race.b.finish(); }) == "42P01 pgflow_queue_missing");
+}
+
+TEST_CASE("a queue's drop against its restoration: it is made again") {
+  DropRace race;
+  race.begin_drop();
+  race.b.send("select pgflow.restore_queues('own')");
+  race.waits(race.b);
+  race.a.rows("commit");
+  CHECK(race.b.finish() == SqlSession::Rows{{"own__x"}});
+}
+
+TEST_CASE("prune against a queue's drop: there is nothing left to prune there") {
+  DropRace race;
+  race.watch.rows(file(PGFLOW_SOURCE_DIR "/sql/operator/prune_data_older_than.sql"));
+  race.begin_drop();
+  race.b.send("select pgflow.prune_data_older_than('1 h')");
+  race.waits(race.b);
+  race.a.rows("commit");
+  CHECK(refusal([&] { race.b.finish(); }) == "");
+}
+
+TEST_CASE("restoration against a queue's drop: both lock the queue before its archive") {
+  DropRace race;
+  SqlSession reader(race.database);
+  reader.rows("begin; lock table pgmq.a_own__x in access exclusive mode");
+  race.b.send("select pgflow.restore_queues('own')");
+  race.waits(race.b);
+  race.a.send("select pgmq.drop_queue('own__x')");
+  race.waits(race.a);
+  reader.rows("commit");
+  CHECK(race.b.finish().empty());
+  CHECK(race.a.finish() == SqlSession::Rows{{"t"}});
+}
+
+TEST_CASE("the end of a definition against a claim: it finds the new queue, or a clear refusal") {
+  DropRace race;
+  race.a.rows("set pgflow.environment = 'local'");
+  const std::string end = GENERATE("commit", "rollback");
+  SECTION("recompilation") {
+    race.a.rows(
+        R"(begin; select pgflow.ensure_flow_compiled('own', '{"steps": [{"slug": "x"}, {"slug": "z"}]}', 'step'))"
+    );
+    race.b.send("select " + DropRace::read);
+    race.waits(race.b);
+    race.a.rows(end);
+    CHECK(race.b.finish().empty() == (end == "commit"));
+  }
+  SECTION("deletion") {
+    race.a.rows("begin; select pgflow.delete_flow_and_data('own')");
+    race.b.send("select " + DropRace::read);
+    race.waits(race.b);
+    race.a.rows(end);
+    CHECK(refusal([&] {
+            race.b.finish();
+          }) == (end == "commit" ? "42P01 pgflow_queue_missing" : ""));
+    if (end == "commit") CHECK(race.watch.rows("select " + DropRace::read).empty());
+  }
+}
+
 TEST_CASE("prune against a late result: the run that somebody holds is left for the next time") {
   Race race;
   race.watch.rows(file(PGFLOW_SOURCE_DIR "/sql/operator/prune_data_older_than.sql"));

@@ -1,6 +1,16 @@
 #include "support/sql_session.hpp"
 
+#include <optional>
+
 namespace pgflow::test {
+namespace {
+
+std::string field(const PGresult* result, int code) {
+  const char* const text = PQresultErrorField(result, code);
+  return text ? text : "";
+}
+
+}  // namespace
 
 SqlSession::SqlSession(const Database& database)
     : connection_(
@@ -20,17 +30,18 @@ void SqlSession::send(const std::string& sql) {
 
 SqlSession::Rows SqlSession::finish() {
   Rows rows;
-  std::string error;
-  std::string sqlstate;
+  std::optional<SqlError> error;
   while (true) {
     const std::unique_ptr<PGresult, decltype(&PQclear)> result(
         PQgetResult(connection_.get()), &PQclear
     );
     if (!result) break;
     if (PQresultStatus(result.get()) == PGRES_FATAL_ERROR) {
-      const char* state = PQresultErrorField(result.get(), PG_DIAG_SQLSTATE);
-      sqlstate = state ? state : "";
-      error = PQresultErrorMessage(result.get());
+      error.emplace(
+          PQresultErrorMessage(result.get()),
+          field(result.get(), PG_DIAG_SQLSTATE),
+          field(result.get(), PG_DIAG_CONSTRAINT_NAME)
+      );
     }
     rows.clear();
     for (int row = 0; row < PQntuples(result.get()); ++row) {
@@ -43,7 +54,7 @@ SqlSession::Rows SqlSession::finish() {
       }
     }
   }
-  if (!error.empty()) throw SqlError(error, sqlstate);
+  if (error) throw *error;
   return rows;
 }
 

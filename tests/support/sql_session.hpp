@@ -15,12 +15,16 @@ namespace pgflow::test {
 // PostgreSQL refused a statement.
 class SqlError : public std::runtime_error {
  public:
-  SqlError(const std::string& text, std::string sqlstate)
-      : std::runtime_error(text), sqlstate_(std::move(sqlstate)) {}
+  SqlError(const std::string& text, std::string sqlstate, std::string constraint)
+      : std::runtime_error(text),
+        sqlstate_(std::move(sqlstate)),
+        constraint_(std::move(constraint)) {}
   const std::string& sqlstate() const { return sqlstate_; }
+  const std::string& constraint() const { return constraint_; }
 
  private:
   std::string sqlstate_;
+  std::string constraint_;
 };
 
 class SqlSession {

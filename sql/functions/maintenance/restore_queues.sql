@@ -14,6 +14,7 @@ as $$
 declare
   v_is_fresh constant boolean := pgflow._require_read_committed('restore_queues');
   v_queue_name text;
+  v_is_there boolean;
 begin
   perform pgflow._lock_definition(p_flow_slug);
   for v_queue_name in
@@ -22,13 +23,18 @@ begin
     select lower(f.flow_slug collate "C") from pgflow.flows f where f.flow_slug = p_flow_slug and f.queue_mode = 'flow'
     order by 1
   loop
-    if not pgflow._queue_exists(v_queue_name)
-      or not exists (select from pgmq.list_queues() q where lower(q.queue_name::text collate "C") = v_queue_name)
-    then
+    v_is_there := pgflow._queue_exists(v_queue_name)
+      and exists (select from pgmq.list_queues() q where lower(q.queue_name::text collate "C") = v_queue_name);
+    if v_is_there then
+      begin
+        perform pgflow._continue_message_ids(v_queue_name);
+      exception when undefined_table then
+        v_is_there := false; -- dropped since that look
+      end;
+    end if;
+    if not v_is_there then
       perform pgflow._create_queue(v_queue_name);
       return next v_queue_name;
-    else
-      perform pgflow._continue_message_ids(v_queue_name);
     end if;
   end loop;
 end;

@@ -1,6 +1,7 @@
 -- pgflow._existing_queue: the name of a queue that exists.
 -- Called by: what cannot do without it: steps that start, claims, set_vt_batch, next_visible_at, requeue_tasks. What ends
---   work or gives it back leaves out what is missing instead, see _queue_exists.    Locks: none.
+--   work or gives it back leaves out what is missing instead, see _queue_exists.
+-- Locks: the queue's table, for the moment of the look.
 -- Refuses: queue_missing (42P01), when somebody dropped it.
 
 create or replace function pgflow._existing_queue(queue_name text)

@@ -1,6 +1,6 @@
 -- pgflow.read_and_claim: read up to qty messages of a queue and claim their tasks, in one round trip.
 -- Called by: store::TaskStore for the worker's poll.
--- Locks: queue rows (by pgmq.read, which skips locked ones), then step_tasks (skipping locked ones): it never waits.
+-- Locks: queue rows (by pgmq.read, which skips locked ones), then step_tasks (skipping locked ones): it waits for no row.
 -- Promises: one row for each message read, by msg_id. claimed: the task is ours and all columns are filled. started:
 --   somebody has it. final: it, its step or its run is over. unknown: no task has this message. foreign: a task of another
 --   step or flow has it. A message that is not claimed is only leased by the read, as by any reader. A worker that has
