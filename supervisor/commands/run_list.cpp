@@ -59,8 +59,7 @@ Outcome<Exit> run_list(const Common& common, const RunListArguments& arguments) 
     );
   }
   print(view.runs.empty() ? "No runs." : table.text());
-  if (!view.runs.empty())
-    print_hint(common, "pgflow run show " + view.runs.front().run_id.substr(0, 8));
+  if (!view.runs.empty()) print_hint(common, "pgflow run show " + view.runs.front().run_id);
   return Exit::ok;
 }
 

@@ -135,10 +135,15 @@ Outcome<Exit> run_start(const Common& common, const RunStartArguments& arguments
   Outcome<std::vector<std::string>> run_ids = start_all(**database, arguments.flow, *inputs);
   if (!run_ids) return tl::unexpected(run_ids.error());
 
-  if (arguments.wait) return watch_runs(common, **database, *run_ids, arguments.timeout);
+  const std::string hint = "pgflow run show " + run_ids->front();
+  if (arguments.wait) {
+    Outcome<Exit> end = watch_runs(common, **database, *run_ids, arguments.timeout);
+    if (end) print_hint(common, hint);
+    return end;
+  }
   if (common.output == Output::json) return print_run_states(common, **database, *run_ids);
   for (const std::string& run_id : *run_ids) print(run_id);
-  print_hint(common, "pgflow run show " + run_ids->front().substr(0, 8));
+  print_hint(common, hint);
   return Exit::ok;
 }
 

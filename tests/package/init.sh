@@ -38,6 +38,10 @@ until grep -q 'Stop .*Ctrl-C' "$folder/screen"; do
 done
 grep -q '2/2 steps covered' "$folder/screen" || fail "every step has a worker: $(cat "$folder/screen")"
 prints_what_it_shows README.md "$folder" "$folder/log" || fail 'it prints what its README shows'
+# What init said to do next, on a terminal; it names the way to the output.
+said=$(script -qec "$(grep 'pgflow run start' "$folder/said")" /dev/null)
+[[ $said =~ hint:.*(pgflow run show [0-9a-f-]{36}) ]] || fail "a run that was waited for can be looked at: $said"
+${BASH_REMATCH[1]} | grep -qF '{"shout":"Hello Ada!"}' || fail "the output is shown: ${BASH_REMATCH[1]}"
 # Not INT: a shell's background job ignores it.
 kill -TERM "$dev"
 wait "$dev" || fail "pgflow dev ends with 0: $(cat "$folder/screen")"
