@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# package.sh installed|embedded BUILD WORK COMPILER LAUNCHER: builds tests/package/consumer and tries what came out.
+# package.sh installed|built|embedded BUILD WORK COMPILER LAUNCHER: builds tests/package/consumer and tries what came out.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 source=$(cd "$here/../.." && pwd)
@@ -21,6 +21,11 @@ case $kind in
     "$prefix/bin/pgflow" --version | grep -q '^pgflow' || fail "the installed program does not say its version"
     arguments=(-DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_BUILD_TYPE=Release)
     ;;
+  built)
+    # Found by the program on the PATH, as an installed one is.
+    PATH=$build/bin:$PATH
+    arguments=(-DCMAKE_BUILD_TYPE=Release)
+    ;;
   embedded)
     arguments=(-DPGFLOW_SOURCE="$source" -DCMAKE_BUILD_TYPE=Debug)
     ;;
@@ -34,6 +39,10 @@ build hello_shape
 if [[ $kind == embedded ]]; then
   # The worker's libraries would be compiled once more, by the same rules: that they can be is enough.
   build hello_flow hello_test -- -n
+  exit
+fi
+if [[ $kind == built ]]; then
+  build hello_flow
   exit
 fi
 build hello_flow hello_test
