@@ -55,9 +55,11 @@ begin
       group by t.queue_name
       order by t.queue_name
   loop
-    if to_regclass(format('pgmq.%I', pgmq.format_table_name(v_queue.queue_name, 'q'))) is not null then
+    begin
       perform pgmq.delete(v_queue.queue_name, v_queue.message_ids);
-    end if;
+    exception when undefined_table then
+      null; -- somebody dropped the queue, even while this waited for it
+    end;
   end loop;
 
   delete from pgflow.step_tasks t where t.run_id = any (v_runs);
