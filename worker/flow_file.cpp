@@ -69,10 +69,6 @@ SkipMode skip_mode(const Node& object, std::string_view key, SkipMode fallback) 
   return fallback;
 }
 
-std::string any_schema() {
-  return "{}";
-}
-
 // Reads a document whose keys were checked already: what is there is of the right kind.
 class Reader {
  public:
@@ -83,9 +79,9 @@ class Reader {
     const FlowOptions options{
         whole(root, "maxAttempts"), seconds(root, "baseDelay"), seconds(root, "timeout")
     };
-    const auto flow =
-        std::make_shared<FlowDefinition>(*detail::new_flow(text(root, "slug"), options, any_schema)
-        );
+    const auto flow = std::make_shared<FlowDefinition>(
+        *detail::new_flow(text(root, "slug"), options, schema(root, "inputSchema"))
+    );
     const auto& steps = root.find("steps")->items;
     for (std::size_t i = 0; i < steps.size(); ++i) {
       flow->steps.push_back(step(steps[i], fmt::format("steps[{}]", i)));
@@ -303,7 +299,10 @@ detail::ProgramFlow read_flow_file(const fs::path& file) {
          "The first argument of pgflow-worker is a flow file."}
     );
   }
-  const std::string content{std::istreambuf_iterator<char>(stream), {}};
+  return flow_of({std::istreambuf_iterator<char>(stream), {}}, file);
+}
+
+detail::ProgramFlow flow_of(const std::string& content, const fs::path& file) {
   const auto document =
       json::parse(content, {.comments = true, .trailing_commas = true, .source = file.string()});
   if (!document) throw FlowFileError({"flow_file", document.error().message, "", ""});

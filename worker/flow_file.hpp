@@ -21,5 +21,7 @@ struct FlowFileError : FlowError {
 
 // FlowFileError, and what a compiled flow would throw: InvalidSlugError, StepQueueErrors.
 detail::ProgramFlow read_flow_file(const std::filesystem::path& file);
+// The same of a text that stands, or would stand, in that file.
+detail::ProgramFlow flow_of(const std::string& content, const std::filesystem::path& file);
 
 }  // namespace pgflow::worker

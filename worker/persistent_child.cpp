@@ -5,44 +5,22 @@
 #include <algorithm>
 #include <utility>
 
-#include "json/outline.hpp"
-#include "json/writer.hpp"
 #include "log/log.hpp"
 #include "settings/duration.hpp"
 #include "worker/command_environment.hpp"
 #include "worker/command_limits.hpp"
+#include "worker/line_protocol.hpp"
 
 namespace pgflow::worker {
 namespace {
 
 using namespace std::chrono_literals;
 
-constexpr int kProtocol = 1;
 constexpr int kBadConfig = 78;  // sysexits: EX_CONFIG
 constexpr auto kReadyLimit = 10s;
 // Between the end of its input and the kill: it has no task any more.
 constexpr std::chrono::milliseconds kEndLimit{2'000};
 constexpr auto kFarAway = SteadyClock::time_point::max();
-constexpr int kMostConcurrency = 10'000;
-
-// A member as text, as whole number, as truth; the fallback when it is nothing of the kind.
-std::string text_in(const json::Outline& message, std::string_view key) {
-  const auto value = json::parse(message.find(key));
-  if (!value) return "";
-  return value->type == json::Type::string ? value->text : json::text_of(*value);
-}
-int number_in(const json::Outline& message, std::string_view key, int fallback) {
-  const std::string_view text = message.find(key);
-  if (text.empty()) return fallback;
-  const auto value = json::parse(text);
-  const auto number = value ? value->as_int64() : std::nullopt;
-  return static_cast<int>(std::clamp<std::int64_t>(number.value_or(-1), -1, kMostConcurrency));
-}
-
-Logger::Level level_in(const json::Outline& message) {
-  const auto level = log::parse_level(text_in(message, "level"));
-  return level ? static_cast<Logger::Level>(*level) : Logger::Level::info;
-}
 
 std::string_view word_of(StopReason reason) {
   switch (reason) {
@@ -83,8 +61,7 @@ Result<std::unique_ptr<PersistentChild>> PersistentChild::start(
   );
   if (!started) return tl::unexpected(std::move(started.error()));
   child->child_ = std::move(*started);
-  child->outbox_ = R"({"type":"hello","protocol":1})"
-                   "\n";
+  child->outbox_ = protocol::hello_line();
   child->ready_limit_ = SteadyClock::now() + kReadyLimit;
   child->thread_ = std::thread([self] { self->live(); });
   return child;
@@ -111,11 +88,7 @@ bool PersistentChild::asks_to_end_the_worker() const {
 void PersistentChild::submit(PersistentTask& task) {
   const std::string id = std::to_string(++last_id_);
   task.last_heard = SteadyClock::now();
-  json::Writer start;
-  start.begin_object().key("type").string("task").key("id").string(id).end_object();
-  std::string line = start.take();
-  line.pop_back();
-  outbox_ += line + "," + task.line + "\n";
+  outbox_ += protocol::task_line(id, task.members);
   tasks_.emplace(id, &task);
   child_->wake();
 }
@@ -173,20 +146,13 @@ void PersistentChild::look() {
     if (task->call->stop.stop_requested()) {
       const auto* reason = task->call->stop_reason;
       task->kill_at = now + patience(shared_.command, *task->call);
-      cancel(id, word_of(reason ? reason->load() : StopReason::timeout));
+      outbox_ += protocol::cancel_line(id, word_of(reason ? reason->load() : StopReason::timeout));
     } else if (heartbeat && now >= task->last_heard + *heartbeat) {
       task->was_silent = true;
       task->kill_at = now + shared_.command.grace;
-      cancel(id, "silent");
+      outbox_ += protocol::cancel_line(id, "silent");
     }
   }
-}
-
-void PersistentChild::cancel(const std::string& id, std::string_view reason) {
-  json::Writer out;
-  out.begin_object().key("type").string("cancel").key("id").string(id);
-  out.key("reason").string(reason).end_object();
-  outbox_ += out.take() + "\n";
 }
 
 void PersistentChild::take(std::string_view bytes) {
@@ -206,99 +172,77 @@ void PersistentChild::take(std::string_view bytes) {
 }
 
 void PersistentChild::hear(std::string_view line) {
-  if (line.find_first_not_of(" \t\r") == std::string_view::npos) return;
-  const auto message = json::outline(line);
+  auto message = protocol::read_line(line);
   const std::lock_guard lock(shared_.mutex);
   if (!why_.empty()) return;
-  if (!message || message->type != json::Type::object) {
-    return break_off(
-        "broke the protocol: a line of stdout is no JSON object: " + beginning(line) +
-        (message ? "" : " (" + message.error().message + ")")
-    );
-  }
-  const std::string type = text_in(*message, "type");
-  if (type == "ready") return become_ready(*message);
-  if (PersistentTask* task = task_of(*message)) task->last_heard = SteadyClock::now();
-  if (type == "result" || type == "error") return settle(*message, type == "result");
-  if (type == "log") note(*message);
+  if (!message) return break_off(std::move(message.error().message));
+  std::visit([this](auto& said) { hear(said); }, *message);
 }
 
-void PersistentChild::become_ready(const json::Outline& message) {
-  const int concurrency = number_in(message, "concurrency", 1);
-  if (number_in(message, "protocol", kProtocol) != kProtocol || concurrency < 1) {
-    return break_off(
-        "broke the protocol: cannot work with " + beginning(text_in(message, "type")) +
-        " of protocol " + text_in(message, "protocol") + " and concurrency " +
-        text_in(message, "concurrency")
-    );
-  }
-  concurrency_ = concurrency;
+void PersistentChild::hear(const protocol::Ready& ready) {
+  concurrency_ = ready.concurrency;
   shared_.changed.notify_all();
 }
 
-void PersistentChild::settle(const json::Outline& message, bool is_result) {
-  PersistentTask* task = task_of(message);
-  if (task == nullptr) return;  // answered twice, or killed meanwhile
-  const std::string id = text_in(message, "id");
-  if (!message.unstorable.empty()) {
+void PersistentChild::hear(protocol::Output& output) {
+  if (shared_.command.output == Command::Output::array && !output.json.starts_with('[')) {
     return answer(
-        id, PersistentTask::Answer::failed, "its answer cannot be stored: " + message.unstorable
+        output.id,
+        PersistentTask::Answer::failed,
+        "an array step returns a JSON array, got " + beginning(output.json)
     );
   }
-  if (is_result) {
-    const std::string_view output = message.find("output");
-    const bool fits = shared_.command.output != Command::Output::array || output.starts_with('[');
-    if (!fits) {
-      return answer(
-          id,
-          PersistentTask::Answer::failed,
-          "an array step returns a JSON array, got " + beginning(output)
-      );
-    }
-    return answer(
-        id, PersistentTask::Answer::output, output.empty() ? "null" : std::string(output)
-    );
+  answer(output.id, PersistentTask::Answer::output, std::move(output.json));
+}
+
+void PersistentChild::hear(protocol::Failure& failure) {
+  const PersistentTask* task = heard_of(failure.id);
+  if (task != nullptr && task->was_silent) {
+    failure.message = silent() + ": " + failure.message;
   }
-  std::string why = text_in(message, "message");
-  if (why.empty()) why = "the command gave no reason";
-  if (task->was_silent) {
-    why = "silent for " + settings::duration_text(*shared_.command.heartbeat) + ": " + why;
-  }
-  const bool is_final = message.find("retryable") == "false";
   answer(
-      id,
-      is_final ? PersistentTask::Answer::permanent : PersistentTask::Answer::failed,
-      std::move(why)
+      failure.id,
+      failure.retryable ? PersistentTask::Answer::failed : PersistentTask::Answer::permanent,
+      std::move(failure.message)
   );
 }
 
-void PersistentChild::note(const json::Outline& message) {
-  const std::string text = text_in(message, "message");
-  std::vector<LogField> fields;
-  const auto given = json::parse(message.find("fields"));
-  if (given) {
-    for (const auto& member : given->members) {
-      const bool is_text = member.value.type == json::Type::string;
-      fields.push_back({member.name, is_text ? member.value.text : json::text_of(member.value)});
-    }
-  }
-  if (PersistentTask* task = task_of(message)) {
-    return task->call->log->write(level_in(message), text, fields);
+void PersistentChild::hear(const protocol::LogLine& line) {
+  if (PersistentTask* task = heard_of(line.id)) {
+    std::vector<LogField> fields;
+    for (const auto& [key, value] : line.fields) fields.push_back({key, value});
+    return task->call->log->write(line.level, line.message, fields);
   }
   std::vector<log::Field> all{{"step", step_slug_}};
-  for (const LogField& field : fields) all.emplace_back(field.key, field.value);
-  log::write(static_cast<log::Level>(level_in(message)), text, all);
+  for (const auto& [key, value] : line.fields) all.emplace_back(key, value);
+  log::write(static_cast<log::Level>(line.level), line.message, all);
 }
 
-PersistentTask* PersistentChild::task_of(const json::Outline& message) {
-  const auto found = tasks_.find(text_in(message, "id"));
-  return found == tasks_.end() ? nullptr : found->second;
+void PersistentChild::hear(const protocol::Heartbeat& heartbeat) {
+  heard_of(heartbeat.id);
 }
 
+void PersistentChild::hear(const protocol::Other& other) {
+  heard_of(other.id);
+}
+
+PersistentTask* PersistentChild::heard_of(const std::string& id) {
+  const auto found = tasks_.find(id);
+  if (found == tasks_.end()) return nullptr;
+  found->second->last_heard = SteadyClock::now();
+  return found->second;
+}
+
+std::string PersistentChild::silent() const {
+  return "silent for " + settings::duration_text(*shared_.command.heartbeat);
+}
+
+// Of a task that it does not hold: answered twice, or killed meanwhile.
 void PersistentChild::answer(
     const std::string& id, PersistentTask::Answer answer, std::string text
 ) {
   const auto found = tasks_.find(id);
+  if (found == tasks_.end()) return;
   found->second->answer = answer;
   found->second->text = std::move(text);
   tasks_.erase(found);
@@ -330,8 +274,7 @@ void PersistentChild::die() {
     const auto& [id, task] = *tasks_.begin();
     std::string why = why_;
     if (task->was_silent) {
-      why = "silent for " + settings::duration_text(*shared_.command.heartbeat) + "; the command " +
-            why;
+      why = silent() + "; the command " + why;
     }
     answer(std::string(id), PersistentTask::Answer::failed, std::move(why));
   }

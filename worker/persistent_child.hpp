@@ -18,10 +18,7 @@
 #include "worker/command.hpp"
 #include "worker/command_child.hpp"
 #include "worker/command_output.hpp"
-
-namespace pgflow::json {
-struct Outline;
-}
+#include "worker/line_protocol.hpp"
 
 namespace pgflow::worker {
 
@@ -30,7 +27,7 @@ struct PersistentTask {
   enum class Answer { none, output, failed, permanent };
 
   const detail::Call* call = nullptr;
-  std::string line{};  // as it is sent
+  std::string members{};  // of its message, behind the id
   Answer answer = Answer::none;
   std::string text{};  // the output as JSON, or why it failed
   // The child's:
@@ -80,13 +77,16 @@ class PersistentChild {
   void live();
   SteadyClock::time_point next_look() const;
   void look();
-  void cancel(const std::string& id, std::string_view reason);
   void take(std::string_view bytes);
   void hear(std::string_view line);
-  void become_ready(const json::Outline& message);
-  void settle(const json::Outline& message, bool is_result);
-  void note(const json::Outline& message);
-  PersistentTask* task_of(const json::Outline& message);
+  void hear(const protocol::Ready& ready);
+  void hear(protocol::Output& output);
+  void hear(protocol::Failure& failure);
+  void hear(const protocol::LogLine& line);
+  void hear(const protocol::Heartbeat& heartbeat);
+  void hear(const protocol::Other& other);
+  PersistentTask* heard_of(const std::string& id);
+  std::string silent() const;
   void answer(const std::string& id, PersistentTask::Answer answer, std::string text);
   void break_off(std::string why);
   void die();

@@ -7,45 +7,13 @@
 
 #include "base/backoff.hpp"
 #include "json/outline.hpp"
-#include "json/writer.hpp"
 #include "worker/command.hpp"
+#include "worker/line_protocol.hpp"
 #include "worker/persistent_child.hpp"
 #include "worker/step_runner.hpp"
 
 namespace pgflow::worker {
 namespace {
-
-// Outside of strings a line end is white space, inside of them JSON has none.
-std::string on_one_line(std::string_view json) {
-  std::string line(json);
-  std::replace_if(line.begin(), line.end(), [](char c) { return c == '\n' || c == '\r'; }, ' ');
-  return line;
-}
-
-// The members of a task's message behind type and id, and the closing brace.
-std::string task_members(const detail::Call& call, bool with_flow_input) {
-  const TaskInfo& task = *call.task;
-  json::Writer out;
-  out.begin_object();
-  out.key("flowSlug").string(task.flow_slug);
-  out.key("runId").string(task.run_id);
-  out.key("stepSlug").string(task.step_slug);
-  out.key("taskIndex").integer(task.task_index);
-  out.key("attempt").integer(task.attempt);
-  out.key("maxAttempts").integer(task.max_attempts);
-  // As text: JavaScript's numbers end at 2^53.
-  out.key("msgId").string(std::to_string(task.msg_id));
-  if (call.deadline != SteadyClock::time_point::max()) {
-    const auto left =
-        std::chrono::floor<std::chrono::milliseconds>(call.deadline - SteadyClock::now());
-    out.key("timeoutMs").integer(std::max<std::int64_t>(0, left.count()));
-  }
-  out.key("input").raw(on_one_line(call.input));
-  const std::string flow_input = with_flow_input ? call.load_flow_input() : "";
-  if (!flow_input.empty()) out.key("flowInput").raw(on_one_line(flow_input));
-  out.end_object();
-  return out.take().substr(1);
-}
 
 class PersistentPool {
  public:
@@ -63,7 +31,11 @@ class PersistentPool {
     if (const auto input = json::outline(call.input); !input) {
       throw JsonError("", input.error().message);
     }
-    PersistentTask task{.call = &call, .line = task_members(call, with_flow_input_)};
+    PersistentTask task{
+        .call = &call,
+        .members =
+            protocol::task_members(call, with_flow_input_ ? call.load_flow_input() : std::string())
+    };
     {
       const std::stop_callback wake(call.stop, [this] { wake_all(); });
       // Let go before the callback, which may be waiting for it.

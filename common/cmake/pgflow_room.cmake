@@ -6,9 +6,10 @@ function(pgflow_compile_rules target)
   # g++ 12 reports -Wrestrict inside libstdc++ for `"literal" + std::string` (GCC bug 105651).
   target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
   # The reflection of <pgflow/json.hpp> names variables that are never defined; and what a designated initializer leaves
-  # out has its default.
+  # out has its default. libstdc++ 12 calls a function of its own deprecated. Clang's -Wconversion means the sign too.
   target_compile_options(${target} PRIVATE
-    $<$<CXX_COMPILER_ID:Clang>:-Wno-undefined-var-template$<SEMICOLON>-Wno-missing-designated-field-initializers>)
+    $<$<CXX_COMPILER_ID:Clang>:-Wno-undefined-var-template$<SEMICOLON>-Wno-missing-designated-field-initializers>
+    $<$<CXX_COMPILER_ID:Clang>:-Wno-deprecated-declarations$<SEMICOLON>-Wno-sign-conversion>)
   if(PGFLOW_WERROR)
     target_compile_options(${target} PRIVATE -Werror)
   endif()

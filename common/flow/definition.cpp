@@ -29,14 +29,14 @@ void check_options(const std::string& owner, const StepOptions& options) {
 namespace detail {
 
 std::shared_ptr<const FlowDefinition> new_flow(
-    std::string slug, FlowOptions options, std::string (*input_schema)()
+    std::string slug, FlowOptions options, std::function<std::string()> input_schema
 ) {
   require_flow_slug(slug);
   check_options(
       "Flow " + words::quote(slug), {options.max_attempts, options.base_delay, options.timeout, {}}
   );
   return std::make_shared<const FlowDefinition>(
-      FlowDefinition{std::move(slug), options, {}, input_schema}
+      FlowDefinition{std::move(slug), options, {}, std::move(input_schema)}
   );
 }
 

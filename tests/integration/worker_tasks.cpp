@@ -131,10 +131,12 @@ TEST_CASE("an idle worker looks again when a delayed message becomes visible", "
   const ProbeBench bench;
   bench.start_ready();  // compiles the flow, then goes
   const std::string run = bench.run("finish");
-  bench.database.rows("update pgmq.q_probev1__work set vt = clock_timestamp() + interval '2 s'");
+  const std::string visible = bench.database.value(
+      "update pgmq.q_probev1__work set vt = clock_timestamp() + interval '2 s' returning vt"
+  );
   const auto worker = bench.start_ready({}, {{"PROBE_SHAPE", "patient"}});
-  CHECK(bench.task(run, "status") == "queued");
   bench.await_task(run, "completed");
+  CHECK(bench.task(run, "started_at >= '" + visible + "'") == "t");
 }
 
 TEST_CASE("a worker never runs more tasks than it may", "[worker]") {

@@ -79,7 +79,7 @@ struct FlowDefinition {
   FlowOptions options{};  // defaults of the steps
   // Dependencies stand before their dependents.
   std::vector<std::shared_ptr<const StepDefinition>> steps{};
-  std::string (*input_schema)() = nullptr;  // JSON Schema of a run's input
+  std::function<std::string()> input_schema{};  // JSON Schema of a run's input
 };
 
 // The queue of a step.
@@ -106,7 +106,7 @@ std::string manifest(const FlowDefinition&, QueueMode);
 namespace detail {
 // Both throw InvalidSlugError or OptionError.
 std::shared_ptr<const FlowDefinition> new_flow(
-    std::string slug, FlowOptions, std::string (*input_schema)()
+    std::string slug, FlowOptions, std::function<std::string()> input_schema
 );
 std::shared_ptr<StepDefinition> new_step(
     std::string_view slug,

@@ -65,6 +65,7 @@ TEST_CASE("a flow file becomes the definition that a compiled flow becomes", "[f
   const FlowFile file(R"({
     // comments, and a trailing comma
     "pgflow": 1, "slug": "communityThreadsV1", "queueMode": "step", "maxAttempts": 3, "timeout": 60,
+    "inputSchema": {"type": "object"},
     "steps": [
       {"slug": "classify", "maxAttempts": 5, "handler": {
          "command": ["cat", "-"], "mode": "persistent", "grace": "2s", "heartbeat": "30s"}},
@@ -92,6 +93,7 @@ TEST_CASE("a flow file becomes the definition that a compiled flow becomes", "[f
   );
   const auto described = json::parse(manifest(flow, QueueMode::step));
   REQUIRE(described);
+  CHECK(described->find("inputSchema")->find("type")->text == "object");
   const auto& steps = described->find("steps")->items;
   CHECK(steps[0].find("handler")->find("kind")->text == "command");
   CHECK(steps[0].find("handler")->find("mode")->text == "persistent");
