@@ -6,6 +6,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -16,8 +17,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// For the last bytes in the pipes, when something we could not find holds them open.
-constexpr auto kReadOut = 200ms;
 // Orphans that end meanwhile are reaped at least so often.
 constexpr auto kLongestPoll = 1s;
 
@@ -94,36 +93,32 @@ CommandChild::~CommandChild() {
   while (!pump(SteadyClock::now() + kLongestPoll)) continue;
 }
 
-bool CommandChild::is_done() const {
-  if (!end_) return false;
-  return (!out_ && !error_) || SteadyClock::now() >= ended_at_ + kReadOut;
-}
-
 bool CommandChild::pump(SteadyClock::time_point until) {
   block_broken_pipe_signal();
-  while (!is_done()) {
+  while (!end_) {
     if (fed_ == input_.size() && input_ends_) in_.reset();
     const bool feeding = fed_ < input_.size();
     // poll() passes over negative descriptors.
     std::array<pollfd, 5> fds{{
         {wake_.get(), POLLIN, 0},
-        {end_ ? -1 : process_.ended.get(), POLLIN, 0},
+        {process_.ended.get(), POLLIN, 0},
         {feeding ? in_.get() : -1, POLLOUT, 0},
         {out_.get(), POLLIN, 0},
         {error_.get(), POLLIN, 0},
     }};
     const auto now = SteadyClock::now();
-    const auto next = std::min({until, now + kLongestPoll, end_ ? ended_at_ + kReadOut : until});
+    const auto next = std::min(until, now + kLongestPoll);
     const auto pause = std::max(0ms, std::chrono::ceil<std::chrono::milliseconds>(next - now));
     const int ready = poll(fds.data(), fds.size(), static_cast<int>(pause.count()));
     if (ready < 0 && errno != EINTR) return false;
     if (ready == 0) reap_strangers();
     if (fds[2].revents != 0) feed();
-    if (fds[3].revents != 0 && !drain(out_, events_.out)) out_.reset();
-    if (fds[4].revents != 0 && !drain(error_, events_.error)) error_.reset();
+    if (fds[3].revents != 0) read_some(out_, events_.out);
+    if (fds[4].revents != 0) read_some(error_, events_.error);
     if (fds[1].revents != 0) {
       end_ = reap_command(process_.pid);
-      ended_at_ = SteadyClock::now();
+      read_out(out_, events_.out);
+      read_out(error_, events_.error);
     }
     if (fds[0].revents != 0) {
       std::uint64_t count = 0;
@@ -132,7 +127,7 @@ bool CommandChild::pump(SteadyClock::time_point until) {
     }
     if (SteadyClock::now() >= until) break;
   }
-  return is_done();
+  return end_.has_value();
 }
 
 void CommandChild::wake() {
@@ -159,12 +154,28 @@ void CommandChild::feed() {
   }
 }
 
-// False at the end of the pipe.
-bool CommandChild::drain(UniqueFd& pipe, const std::function<void(std::string_view)>& sink) {
+// How many; 0 when there are none now. Closes the pipe at its end.
+std::size_t CommandChild::read_some(UniqueFd& pipe, const Sink& sink) {
   buffer_.resize(kPipeBytes / 4);
   const ssize_t count = read(pipe.get(), buffer_.data(), buffer_.size());
-  if (count > 0 && sink) sink(std::string_view(buffer_).substr(0, static_cast<std::size_t>(count)));
-  return count > 0 || (count < 0 && (errno == EAGAIN || errno == EINTR));
+  if (count == 0 || (count < 0 && errno != EAGAIN && errno != EINTR)) pipe.reset();
+  if (count <= 0) return 0;
+  const auto bytes = static_cast<std::size_t>(count);
+  if (sink) sink(std::string_view(buffer_).substr(0, bytes));
+  return bytes;
+}
+
+// What the command wrote before its end lies in the pipe, and that is no more than a pipe holds:
+// what comes behind is of a process that we could not find.
+void CommandChild::read_out(UniqueFd& pipe, const Sink& sink) {
+  const int holds = pipe ? fcntl(pipe.get(), F_GETPIPE_SZ) : 0;
+  std::size_t left = holds > 0 ? static_cast<std::size_t>(holds) : 0;
+  while (left > 0 && pipe) {
+    const std::size_t count = read_some(pipe, sink);
+    if (count == 0) break;
+    left -= std::min(left, count);
+  }
+  pipe.reset();
 }
 
 std::string describe_end(const CommandEnd& end) {

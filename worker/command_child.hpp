@@ -17,9 +17,10 @@ namespace pgflow::worker {
 // One thread pumps; only wake() is for others.
 class CommandChild {
  public:
+  using Sink = std::function<void(std::string_view bytes)>;
   struct Events {
-    std::function<void(std::string_view)> out;    // bytes of its stdout
-    std::function<void(std::string_view)> error;  // bytes of its stderr
+    Sink out;    // its stdout
+    Sink error;  // its stderr
   };
 
   static Result<std::unique_ptr<CommandChild>> start(
@@ -53,9 +54,9 @@ class CommandChild {
 
  private:
   CommandChild() = default;
-  bool is_done() const;
   void feed();
-  bool drain(UniqueFd& pipe, const std::function<void(std::string_view)>& sink);
+  std::size_t read_some(UniqueFd& pipe, const Sink& sink);
+  void read_out(UniqueFd& pipe, const Sink& sink);
 
   StartedCommand process_;
   UniqueFd wake_;
@@ -68,7 +69,6 @@ class CommandChild {
   std::size_t fed_ = 0;  // bytes of input_ that the pipe has
   bool input_ends_ = false;
   std::optional<CommandEnd> end_;
-  SteadyClock::time_point ended_at_;
 };
 
 // "exited with 3", "died of SIGSEGV"; of a kill from outside, what is behind it more often than

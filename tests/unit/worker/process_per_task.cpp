@@ -3,9 +3,11 @@
 #include <unistd.h>
 
 #include <fstream>
+#include <thread>
 
 #include "json/value.hpp"
 #include "unit/worker/command_harness.hpp"
+#include "worker/command_child.hpp"
 
 using namespace pgflow;
 using namespace pgflow::test;
@@ -29,6 +31,28 @@ TEST_CASE("what a command prints is the output, without the white space around i
 TEST_CASE("both pipes are moved at once: 3 MB go through cat", "[command]") {
   const std::string input = "\"" + std::string(3 << 20U, 'x') + "\"";
   CHECK(completed(run("cat", input)) == input);
+}
+
+TEST_CASE("what a command printed before its end is read, however late we come", "[command]") {
+  std::size_t bytes = 0;
+  auto child = worker::CommandChild::start(
+      {"/bin/sh", "-c", "head -c 1000000 /dev/zero; head -c 30000 /dev/zero >&2"},
+      {},
+      "/",
+      {.out =
+           [&](std::string_view some) {
+             bytes += some.size();
+             std::this_thread::sleep_for(250ms);  // as on a machine that has no time for us
+           },
+       .error = [&](std::string_view some) { bytes += some.size(); }}
+  );
+  REQUIRE(child);
+  eventually("it has ended", 20s, [&] {
+    return read_file("/proc/" + std::to_string((*child)->pid()) + "/stat").find(") Z ") !=
+           std::string::npos;
+  });
+  while (!(*child)->pump(SteadyClock::now() + 10s)) continue;
+  CHECK(bytes == 1'030'000);
 }
 
 TEST_CASE("a command that does not read its input is fine", "[command]") {
