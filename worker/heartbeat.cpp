@@ -55,7 +55,7 @@ void Heartbeat::beat() {
   if (asking_ || !link_.is_up()) return;
   asking_ = true;
   store::WorkerStore(link_.connection())
-      .heartbeat(worker_id_, [this](const Result<store::Heartbeat>& reply) {
+      .heartbeat(worker_id_, events_.in_hand(), [this](const Result<store::Heartbeat>& reply) {
         asking_ = false;
         if (!reply) {
           log::warn("heartbeat.failed", reply.error());
@@ -64,6 +64,7 @@ void Heartbeat::beat() {
         }
         last_ = SteadyClock::now();
         link_.proven();
+        for (const store::TaskInHand& task : reply->lost) events_.lost(task);
         if (!reply->known) return events_.pulse(Pulse::disowned);
         if (reply->deprecated) events_.pulse(Pulse::deprecated);
       });

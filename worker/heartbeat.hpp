@@ -1,11 +1,12 @@
 // Tells the database every 2 seconds that this worker lives, on a connection of its own, and hears
-// what the database thinks of it; hears of new work on the way.
+// what the database thinks of it and of the tasks in its hands; hears of new work on the way.
 #pragma once
 
 #include <chrono>
 #include <functional>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "base/clock.hpp"
 #include "base/strong.hpp"
@@ -24,6 +25,10 @@ class Heartbeat {
  public:
   struct Events {
     std::function<void(Pulse)> pulse;
+    // Whose handlers run; asked before each heartbeat.
+    std::function<std::vector<store::TaskInHand>()> in_hand;
+    // One of them is not ours any more.
+    std::function<void(store::TaskInHand)> lost;
     // There may be work in a queue, by its name. Empty: nobody listens.
     std::function<void(std::string_view)> wake;
   };

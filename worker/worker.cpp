@@ -138,6 +138,8 @@ Worker::Worker(uv::Loop& loop, detail::WorkerPlan plan, Identity identity, const
           connection_options(dsn, application_name_),
           identity_.worker_id,
           {.pulse = [this](Pulse pulse) { on_pulse(pulse); },
+           .in_hand = [this] { return in_hand(); },
+           .lost = [this](store::TaskInHand lost) { on_lost(lost); },
            // Under a supervisor one connection listens for all of its workers.
            .wake = identity_.supervised() ? std::function<void(std::string_view)>()
                                           : [this](std::string_view queue) {
@@ -570,7 +572,8 @@ void Worker::end_task(Ticket ticket, store::SettleOutcome result) {
       result == store::SettleOutcome::applied || result == store::SettleOutcome::already;
   const bool failed =
       outcome.kind == StepOutcome::Kind::failed || outcome.kind == StepOutcome::Kind::permanent;
-  const auto level = !applied || failed ? log::Level::warn : log::Level::debug;
+  const bool is_surprise = !applied && !task->is_lost;
+  const auto level = is_surprise || failed ? log::Level::warn : log::Level::debug;
   std::vector<log::Field> fields{
       log::Field("step", task->info.step_slug),
       log::Field("run_id", task->info.run_id),
@@ -593,23 +596,20 @@ void Worker::end_task(Ticket ticket, store::SettleOutcome result) {
 
 void Worker::find_lost_claims() {
   ++asking_;
-  std::vector<MessageId> in_hand;
-  for (const auto& [ticket, task] : tasks_) in_hand.push_back(task->claimed.msg_id);
+  std::vector<MessageId> keep;
+  for (const auto& [ticket, task] : tasks_) {
+    if (!task->is_lost) keep.push_back(task->claimed.msg_id);
+  }
   store::TaskStore(work_.connection())
-      .release_lost(
-          identity_.worker_id,
-          lost_claim_pid_,
-          in_hand,
-          [this](const Result<int>& count) {
-            --asking_;
-            if (!count) return failed_query(count.error(), "looking for lost claims");
-            lost_claim_pid_ = 0;
-            released_ += *count;
-            if (*count > 0) log::info("claim.lost_and_released", {{"tasks", *count}});
-            pump();
-            check_idle();
-          }
-      );
+      .release_lost(identity_.worker_id, lost_claim_pid_, keep, [this](const Result<int>& count) {
+        --asking_;
+        if (!count) return failed_query(count.error(), "looking for lost claims");
+        lost_claim_pid_ = 0;
+        released_ += *count;
+        if (*count > 0) log::info("claim.lost_and_released", {{"tasks", *count}});
+        pump();
+        check_idle();
+      });
 }
 
 void Worker::say_goodbye() {
@@ -654,13 +654,48 @@ void Worker::on_ended(std::vector<Ended> ended) {
       continue;
     }
     found->second->outcome = std::move(end.outcome);
-    unsettled_.push_back(end.ticket);
+    hand_over(end.ticket);
   }
   // With no handler left, only the database can keep a drain from its end; not for ever.
   if (state_ == State::draining && running() == 0 && !phase_timer_.is_running())
     limit_phase(kShutdownLimit);
   pump();
   check_idle();
+}
+
+// To the database, if it waits for this task's end.
+void Worker::hand_over(Ticket ticket) {
+  if (!tasks_.at(ticket)->is_lost) return unsettled_.push_back(ticket);
+  // Not even to be refused: the message may be in our hands again, with its next attempt.
+  end_task(ticket, store::SettleOutcome::superseded);
+  look_due_ = true;
+}
+
+std::vector<store::TaskInHand> Worker::in_hand() const {
+  std::vector<store::TaskInHand> running;
+  for (const auto& [ticket, task] : tasks_) {
+    if (!task->outcome && !task->is_lost)
+      running.push_back({task->claimed.msg_id, task->claimed.attempt});
+  }
+  return running;
+}
+
+// Its run was cancelled or has failed, its flow is deleted, or somebody took it from us. The answer
+// may be older than the task's end.
+void Worker::on_lost(store::TaskInHand lost) {
+  for (const auto& [ticket, task] : tasks_) {
+    if (store::TaskInHand{task->claimed.msg_id, task->claimed.attempt} != lost) continue;
+    if (task->outcome || task->is_lost) continue;
+    task->is_lost = true;
+    log::info(
+        "task.cancelled",
+        {{"step", task->info.step_slug},
+         {"run_id", task->info.run_id},
+         {"msg_id", task->claimed.msg_id},
+         {"attempt", task->info.attempt}}
+    );
+    request_stop(task, StopReason::cancelled);
+  }
 }
 
 void Worker::check_deadlines() {
@@ -762,7 +797,8 @@ void Worker::cancel_handlers() {
 
 void Worker::release_handlers() {
   clean_ = false;
-  for (const auto& [ticket, task] : tasks_) {
+  for (auto each = tasks_.begin(); each != tasks_.end();) {
+    const auto [ticket, task] = *each++;
     if (task->outcome) continue;
     task->outcome.emplace();
     if (task->is_stuck) {
@@ -771,12 +807,12 @@ void Worker::release_handlers() {
           "timed out after " + std::to_string(task->claimed.timeout.count()) +
               " s; the handler ignored its deadline, so its worker gave itself up"
       };
-    } else {
+    } else if (!task->is_lost) {
       log::warn(
           "task.given_back", {{"run_id", task->info.run_id}, {"msg_id", task->claimed.msg_id}}
       );
     }
-    unsettled_.push_back(ticket);
+    hand_over(ticket);
     ++abandoned_;
   }
 }

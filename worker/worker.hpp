@@ -53,6 +53,7 @@ class Worker {
     std::optional<StepOutcome> outcome;  // empty: its handler runs
     SteadyClock::time_point next_check;  // of the deadline; far away once nothing is left to do
     bool is_stuck = false;               // has ignored its deadline and the stop token
+    bool is_lost = false;                // not ours any more: its end concerns nobody
   };
   using Ticket =
       std::uint64_t;  // a task's number here: a message id comes back with its next attempt
@@ -93,6 +94,9 @@ class Worker {
 
   // Handlers.
   void on_ended(std::vector<Ended> ended);
+  void hand_over(Ticket ticket);
+  std::vector<store::TaskInHand> in_hand() const;
+  void on_lost(store::TaskInHand lost);
   void check_deadlines();
   void arm_deadlines();
   void request_stop(const std::shared_ptr<Task>& task, StopReason reason);

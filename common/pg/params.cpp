@@ -4,12 +4,21 @@
 namespace pgflow::pg {
 
 Param Param::array(std::span<const MessageId> ids) {
-  std::string text = "{";
+  std::string literal = "{";
   for (const MessageId id : ids) {
-    if (text.size() > 1) text += ',';
-    text += std::to_string(id.value());
+    if (literal.size() > 1) literal += ',';
+    literal += std::to_string(id.value());
   }
-  return text + "}";
+  return literal + "}";
+}
+
+Param Param::array(std::span<const int> numbers) {
+  std::string literal = "{";
+  for (const int number : numbers) {
+    if (literal.size() > 1) literal += ',';
+    literal += std::to_string(number);
+  }
+  return literal + "}";
 }
 
 Param Param::array(std::span<const std::string> texts) {

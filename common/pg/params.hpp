@@ -32,8 +32,9 @@ class Param {
   template <class T>
   Param(const std::optional<T>& value) : text_(value ? Param(*value).text_ : std::nullopt) {}
 
-  // '{1,2,3}' for a bigint[], '{"a","b"}' for a text[].
+  // '{1,2,3}' for a bigint[] or int[], '{"a","b"}' for a text[].
   static Param array(std::span<const MessageId> ids);
+  static Param array(std::span<const int> numbers);
   static Param array(std::span<const std::string> texts);
 
   const std::optional<std::string>& text() const { return text_; }

@@ -12,9 +12,12 @@ constexpr pg::Query kRegister{
     "select pgflow.register_worker($1::uuid, $2::text, $3::text, $4::text, $5::int, $6::text, "
     "$7::text)",
 };
+// A row for each lost task, at least one.
 constexpr pg::Query kHeartbeat{
     "heartbeat",
-    "select is_deprecated, function_enabled from pgflow.heartbeat($1::uuid)",
+    "select is_known, coalesce(is_deprecated, false), coalesce(function_enabled, true), lost"
+    "  from pgflow.heartbeat_with_tasks($1::uuid, $2::bigint[], $3::int[])"
+    "  left join lateral unnest(lost_positions) lost on true",
     std::chrono::seconds(10),
 };
 constexpr pg::Query kMarkStopped{
@@ -65,9 +68,17 @@ WorkerRow worker_in(const pg::Row& row) {
   };
 }
 
-Heartbeat heartbeat_in(const pg::Rows& rows) {
-  if (rows.empty()) return {};
-  return {.known = true, .deprecated = rows[0][0].boolean(), .enabled = rows[0][1].boolean()};
+Heartbeat heartbeat_in(std::span<const TaskInHand> in_hand, const pg::Rows& rows) {
+  Heartbeat heartbeat{
+      .known = rows[0][0].boolean(),
+      .deprecated = rows[0][1].boolean(),
+      .enabled = rows[0][2].boolean(),
+  };
+  for (const pg::Row row : rows) {
+    if (row[3].is_null()) continue;
+    heartbeat.lost.push_back(in_hand[static_cast<std::size_t>(row[3].integer() - 1)]);
+  }
+  return heartbeat;
 }
 
 }  // namespace
@@ -100,8 +111,25 @@ void WorkerStore::register_worker(const Registration& registration, Answer<void>
   );
 }
 
-void WorkerStore::heartbeat(WorkerId worker, Answer<Heartbeat> answer) {
-  connection_.query(kHeartbeat, {worker}, reading(heartbeat_in, std::move(answer)));
+void WorkerStore::heartbeat(
+    WorkerId worker, std::vector<TaskInHand> in_hand, Answer<Heartbeat> answer
+) {
+  std::vector<MessageId> ids;
+  std::vector<int> attempts;
+  for (const TaskInHand& task : in_hand) {
+    ids.push_back(task.msg_id);
+    attempts.push_back(task.attempt);
+  }
+  connection_.query(
+      kHeartbeat,
+      {worker, pg::Param::array(ids), pg::Param::array(attempts)},
+      reading(
+          [in_hand = std::move(in_hand)](const pg::Rows& rows) {
+            return heartbeat_in(in_hand, rows);
+          },
+          std::move(answer)
+      )
+  );
 }
 
 void WorkerStore::mark_stopped(WorkerId worker, Answer<void> answer) {

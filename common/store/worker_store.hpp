@@ -22,10 +22,19 @@ struct Registration {
   std::optional<std::string> revision{};
 };
 
+// A task whose handler runs: the message says which, the attempt which try.
+struct TaskInHand {
+  MessageId msg_id;
+  int attempt = 1;
+  friend bool operator==(const TaskInHand&, const TaskInHand&) = default;
+};
+
 struct Heartbeat {
   bool known = false;       // false: never registered, or stopped by somebody: claim nothing more
   bool deprecated = false;  // finish what is in hand, then end
   bool enabled = true;      // of the worker's function
+  // Of those that it asked about: nobody waits for their results any more.
+  std::vector<TaskInHand> lost{};
 };
 
 struct Release {
@@ -53,7 +62,7 @@ class WorkerStore {
   explicit WorkerStore(pg::Connection& connection) : connection_(connection) {}
 
   void register_worker(const Registration& registration, Answer<void> answer);  // again: no-op
-  void heartbeat(WorkerId worker, Answer<Heartbeat> answer);
+  void heartbeat(WorkerId worker, std::vector<TaskInHand> in_hand, Answer<Heartbeat> answer);
   void mark_stopped(WorkerId worker, Answer<void> answer);
 
   // The process is dead: ends its backends and settles what it held. Answers how many tasks; again:

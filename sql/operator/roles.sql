@@ -38,6 +38,7 @@ declare
     'track_worker_function:  worker operator',
     'register_worker:        worker operator',
     'heartbeat:              worker operator',
+    'heartbeat_with_tasks:   worker operator',
     'mark_worker_stopped:    worker operator',
     'read_and_claim:         worker operator',
     'start_tasks:            worker operator',

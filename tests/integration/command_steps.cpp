@@ -56,6 +56,39 @@ TEST_CASE("at the timeout the whole tree is gone before the next attempt", "[com
   CHECK(bench.task(run, "status || ' ' || attempts_count") == "queued 1");
 }
 
+TEST_CASE("a cancelled run's command gets TERM, and nothing is recorded", "[command_steps]") {
+  const CommandBench bench(kScripts);
+  const auto worker = bench.start("work");
+  const std::string told = bench.path("told"), up = bench.path("up");
+  const std::string run = bench.run(
+      "told() { echo told > " + told + "; exit; }; trap told TERM; echo up > " + up +
+      "; for i in $(seq 25); do sleep 0.1; done; echo 1"
+  );
+  eventually("the command runs", 10s, [&] { return std::filesystem::exists(up); });
+  bench.database.rows("select pgflow.cancel_run('" + run + "', 'changed my mind')");
+  eventually("it is told", 2800ms, [&] { return std::filesystem::exists(told); });
+  eventually("nothing is left of it", 5s, [&] { return bench.processes_of(*worker).empty(); });
+  CHECK(bench.task(run, "status || ' ' || error_message") == "cancelled changed my mind");
+  bench.await_task(bench.run("echo 1"), "completed");
+}
+
+TEST_CASE("a cancelled run's persistent command is told why", "[command_steps]") {
+  const CommandBench bench(
+      R"({"slug": "work", "timeout": 60, "handler": {"command": ["/usr/bin/python3", ")" PGFLOW_SOURCE_DIR
+      R"(/tests/unit/worker/persistent_probe.py"], "mode": "persistent"}})"
+  );
+  const auto worker = bench.start("work");
+  const std::string run = bench.run_with(R"({"act":"wait"})");
+  const auto said = [&](const char* text) { return worker->err().find(text) != std::string::npos; };
+  eventually("the command works on it", 10s, [&] { return said("here"); });
+  bench.database.rows("select pgflow.cancel_run('" + run + "')");
+  eventually("it is told", 5s, [&] { return said("told: cancelled"); });
+  const std::string next = bench.run_with(R"({"act":"echo"})");
+  bench.await_task(next, "completed");
+  CHECK(bench.task(run, "status || ' ' || error_message") == "cancelled cancelled");
+  CHECK(bench.processes_of(*worker).size() == 1);  // the same command goes on
+}
+
 TEST_CASE("a worker that is told twice to stop leaves no command behind", "[command_steps]") {
   const CommandBench bench(kScripts);
   const auto worker = bench.start("work");

@@ -111,6 +111,7 @@ TEST_CASE("a worker that was released by somebody stops its handlers and exits 7
       "select pgflow.release_worker(worker_id, 'declared dead by a test') from pgflow.workers"
   );
   CHECK(worker->wait(15s) == 70);
+  CHECK(bench.ledger() == "start 1 t\ncancelled 1 t\n");
   CHECK(bench.task(run, "status") == "queued");
   CHECK(bench.task(run, "attempts_count") == "0");
 }

@@ -1,5 +1,5 @@
 -- pgflow.heartbeat: a worker is alive; tell it whether it should go on.
--- Called by: store::WorkerStore every 2 s.    Locks: the worker's row.
+-- Called by: heartbeat_with_tasks, workers without it.    Locks: the worker's row.
 -- Promises: no row for an unknown or stopped worker. A deprecated worker finishes what it has claimed and exits; a disabled
 --   function's worker is about to be deprecated. A function that nobody tracks counts as enabled.
 

@@ -1,7 +1,7 @@
 // A worker program whose handlers do what their input says and write down what they did.
 //
 // PROBE_LEDGER names the file they append to: "start <attempt> <tag>", "end <attempt> <tag>",
-// "stopped <attempt> <tag>". PROBE_SHAPE=other gives the flow a second step more than usual,
+// "stopped <attempt> <tag>", "cancelled <attempt> <tag>". PROBE_SHAPE=other gives the flow a second step more than usual,
 // PROBE_TIMEOUT the step `work` another timeout than 3 s, PROBE_SHAPE=plain no step queues,
 // PROBE_SHAPE=patient polls once an hour, so that whatever it claims later was heard of.
 #include <pgflow/main.hpp>
@@ -50,7 +50,8 @@ void note(const std::string& what, const Context& context, const std::string& ta
 void wait_for(const Order& order, Context& context) {
   while (access(order.file.c_str(), F_OK) != 0) {
     if (order.act == Act::wait && context.stop_token().stop_requested()) {
-      note("stopped", context, order.tag);
+      const bool cancelled = context.stop_reason() == StopReason::cancelled;
+      note(cancelled ? "cancelled" : "stopped", context, order.tag);
       throw Aborted();
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(5));

@@ -263,7 +263,8 @@ TEST_CASE("a worker beats, is listed, and is gone after its goodbye", "[store][w
   PairSession s;
   REQUIRE(s.register_worker("pair__first"));  // again: its answer was lost
   const auto beat = [&] {
-    return s.ask<store::Heartbeat>([&](auto done) { s.workers.heartbeat(s.worker, done); }).value();
+    return s.ask<store::Heartbeat>([&](auto done) { s.workers.heartbeat(s.worker, {}, done); }
+    ).value();
   };
   CHECK(beat().known);
   CHECK_FALSE(beat().deprecated);
@@ -296,6 +297,26 @@ TEST_CASE("a worker beats, is listed, and is gone after its goodbye", "[store][w
   CHECK_FALSE(beat().known);
   CHECK(list(false).empty());
   CHECK(list(true).front().state == store::WorkerState::stopped);
+}
+
+TEST_CASE("a heartbeat tells which tasks are in hand no more", "[store][worker]") {
+  PairSession s;
+  const RunId cancelled = s.start("1"), wanted = s.start("2");
+  const auto claimed = s.claim("first", 2)->tasks;
+  REQUIRE(claimed.size() == 2);
+  std::vector<store::TaskInHand> in_hand;
+  for (const auto& task : claimed) in_hand.push_back({task.msg_id, task.attempt});
+  const auto lost = [&] {
+    return s.ask<store::Heartbeat>([&](auto done) { s.workers.heartbeat(s.worker, in_hand, done); })
+        .value()
+        .lost;
+  };
+  CHECK(lost().empty());
+  s.database.rows("select pgflow.cancel_run('" + cancelled.text() + "')");
+  const auto& its_task = claimed.front().run_id == cancelled ? in_hand.front() : in_hand.back();
+  CHECK(lost() == std::vector{its_task});
+  s.database.rows("select pgflow.cancel_run('" + wanted.text() + "')");
+  CHECK(lost() == in_hand);
 }
 
 TEST_CASE("a dead worker's guilty task is charged, its neighbour is not", "[store][worker]") {

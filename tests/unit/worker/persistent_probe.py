@@ -45,6 +45,7 @@ def act(task):
     elif what == "wait":  # for the cancel
         note(id)
         reason = cancels[id].get()
+        note(id, "told: " + reason)
         say({"type": "error", "id": id, "message": "cancelled: " + reason})
     elif what == "finish":  # in spite of the cancel
         note(id)
@@ -60,8 +61,8 @@ def act(task):
         say({"type": "result", "id": id, "output": os.getpid()})
 
 
-def note(id):
-    say({"type": "log", "id": id, "message": "here"})
+def note(id, text="here"):
+    say({"type": "log", "id": id, "message": text})
 
 
 class Reason:
