@@ -58,9 +58,8 @@ void Heartbeat::beat() {
       .heartbeat(worker_id_, events_.in_hand(), [this](const Result<store::Heartbeat>& reply) {
         asking_ = false;
         if (!reply) {
-          log::warn("heartbeat.failed", reply.error());
-          if (pg::remedy(reply.error()) == pg::Remedy::reconnect) link_.renew(reply.error());
-          return;
+          if (pg::is_database_down(reply.error())) return link_.renew(reply.error());
+          return log::warn("heartbeat.failed", reply.error());
         }
         last_ = SteadyClock::now();
         link_.proven();

@@ -22,8 +22,7 @@ class Link {
   void open();
   // The connection is there, but its server is no use (read-only, shutting down): down, then again.
   void renew(const Error& why);
-  // The server has done something for us, so its next loss is a new one, with a short pause. Merely
-  // connecting proves nothing: a standby accepts everybody and serves nobody.
+  // The server has done something for us, so its next loss is a new one, with a short pause.
   void proven() { backoff_.reset(); }
   void close();
 

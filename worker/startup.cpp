@@ -31,10 +31,17 @@ struct Start : std::enable_shared_from_this<Start> {
   )
       : connection(c), plan(p), identity(i), done(std::move(d)) {}
 
+  void refuse(Error why) {
+    if (why.sqlstate == "42501" && why.hint.empty()) {
+      why.hint = "Grant the worker's role what it needs: `pgflow sql roles`, docs/roles.md.";
+    }
+    done(tl::unexpected(std::move(why)));
+  }
+
   void check_schema() {
     store::Migrator(connection)
         .status([self = shared_from_this()](const Result<store::SchemaStatus>& status) {
-          if (!status) return self->done(tl::unexpected(status.error()));
+          if (!status) return self->refuse(status.error());
           if (auto problem = store::schema_problem(*status))
             return self->done(tl::unexpected(std::move(*problem)));
           self->compile();
@@ -50,7 +57,7 @@ struct Start : std::enable_shared_from_this<Start> {
              .queue_mode = plan.mode,
              .routes = plan.routes},
             [self = shared_from_this()](const Result<store::CompileOutcome>& outcome) {
-              if (!outcome) return self->done(tl::unexpected(outcome.error()));
+              if (!outcome) return self->refuse(outcome.error());
               const std::string& slug = self->plan.definition->slug;
               if (outcome->status == store::CompileStatus::mismatch) {
                 return self->done(tl::unexpected(store::mismatch_error(slug, *outcome)));
@@ -70,7 +77,10 @@ struct Start : std::enable_shared_from_this<Start> {
              .pid = static_cast<int>(::getpid()),
              .host_id = host_name(),
              .revision = identity.revision},
-            [self = shared_from_this()](const Result<void>& registered) { self->done(registered); }
+            [self = shared_from_this()](const Result<void>& registered) {
+              if (!registered) return self->refuse(registered.error());
+              self->done({});
+            }
         );
   }
 

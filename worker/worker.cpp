@@ -258,24 +258,26 @@ void Worker::connect() {
 }
 
 void Worker::on_work_up() {
-  if (!std::exchange(database_up_, true)) {
-    if (state_ != State::starting) log::info("database.up", {});
-    report(contract::DatabaseState{.up = true});
-  }
   if (state_ != State::starting) return pump();
   start_up(work_.connection(), plan_, identity_, [this](const Result<void>& started) {
     on_started(started);
   });
 }
 
+// The database has done something for us. Merely connecting proves nothing: a standby accepts
+// everybody and serves nobody.
+void Worker::proven() {
+  work_.proven();
+  if (std::exchange(database_up_, true)) return;
+  if (std::exchange(down_because_, std::nullopt)) log::info("database.up", {});
+  report(contract::DatabaseState{.up = true});
+}
+
 void Worker::on_work_down(const Error& why) {
   asking_ = 0;  // whoever waited for an answer has been told, or never will be
-  // Each loss is said once, not each attempt to come back.
-  if (std::exchange(database_up_, false) || (state_ == State::starting && !down_said_)) {
-    down_said_ = true;
-    log::warn("database.down", why);
-    report(contract::DatabaseState{.up = false});
-  }
+  if (std::exchange(database_up_, false)) report(contract::DatabaseState{.up = false});
+  // Each reason is said once, not each attempt to come back.
+  if (std::exchange(down_because_, why.sqlstate) != why.sqlstate) log::warn("database.down", why);
   if (state_ != State::starting) return;
   if (!pg::is_database_down(why)) return refuse(why, exit_code_of(why));
   if (!identity_.supervised() && SteadyClock::now() > start_limit_)
@@ -288,6 +290,7 @@ void Worker::on_started(const Result<void>& started) {
     if (pg::is_transient(started.error())) return work_.renew(started.error());
     return refuse(started.error(), exit_code_of(started.error()));
   }
+  proven();
   heartbeat_.start();
   log::info("worker.ready", {{"queue", plan_.queue_name}, {"max_concurrent", concurrency_}});
   report(contract::Ready{.queue_name = plan_.queue_name});
@@ -346,7 +349,7 @@ void Worker::look() {
 }
 
 void Worker::take(store::ClaimAnswer answer, int asked) {
-  work_.proven();
+  proven();
   strays_.warn(answer.others);
   const int found = static_cast<int>(answer.tasks.size());
   queue_runs_dry_ = found < asked;
@@ -486,7 +489,7 @@ void Worker::settle() {
 void Worker::settled(const Batch& batch, const Result<std::vector<store::Settled>>& result) {
   --asking_;
   if (result) {
-    work_.proven();
+    proven();
     wake_others(batch, *result);
     for (std::size_t i = 0; i < batch.size(); ++i) end_task(batch[i], result->at(i).outcome);
     return after_settling();
@@ -501,6 +504,7 @@ void Worker::settled(const Batch& batch, const Result<std::vector<store::Settled
 void Worker::given_back(const Batch& batch, const Result<int>& count) {
   --asking_;
   if (!count) return failed_query(count.error(), "giving tasks back");
+  proven();
   released_ += *count;
   report(contract::Work{plan_.queue_name});
   for (const Ticket ticket : batch) end_task(ticket, store::SettleOutcome::applied);
@@ -604,6 +608,7 @@ void Worker::find_lost_claims() {
       .release_lost(identity_.worker_id, lost_claim_pid_, keep, [this](const Result<int>& count) {
         --asking_;
         if (!count) return failed_query(count.error(), "looking for lost claims");
+        proven();
         lost_claim_pid_ = 0;
         released_ += *count;
         if (*count > 0) log::info("claim.lost_and_released", {{"tasks", *count}});
@@ -625,15 +630,9 @@ void Worker::say_goodbye() {
 
 void Worker::failed_query(const Error& why, std::string_view doing) {
   if (why.kind == pg::kConnectionLost) return;  // the link says so and comes back
+  if (pg::is_database_down(why)) return work_.renew(why);
   log::warn("database.error", why, {{"doing", doing}});
-  switch (pg::remedy(why)) {
-    case pg::Remedy::reconnect:
-      return work_.renew(why);
-    case pg::Remedy::again:
-      return retry_timer_.start(kConflictPause);
-    case pg::Remedy::none:
-      break;
-  }
+  if (pg::is_transient(why)) return retry_timer_.start(kConflictPause);
   // While polling, an error that does not pass means that this worker does not fit the database any
   // more: what is in hand is still tried, because nothing else can save it.
   if (state_ == State::polling) drain(exit_code_of(why), {}, "the database refuses us");

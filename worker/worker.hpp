@@ -71,6 +71,7 @@ class Worker {
   void watch_signals();
   void connect();
   void on_work_up();
+  void proven();
   void on_work_down(const Error& why);
   void on_started(const Result<void>& started);
   void refuse(const Error& why, ExitCode code);
@@ -157,8 +158,8 @@ class Worker {
   bool queue_runs_dry_ = true;
   SteadyClock::time_point looked_at_;
   bool goodbye_said_ = false;
-  bool database_up_ = false;
-  bool down_said_ = false;
+  bool database_up_ = false;                 // it has answered on this connection
+  std::optional<std::string> down_because_;  // the SQLSTATE that was said; empty: not down
   SteadyClock::time_point start_limit_;
 
   PollPace pace_;

@@ -681,6 +681,8 @@ std::string field_of(const PGresult* result, int code) {
   return text == nullptr ? "" : text;
 }
 
+constexpr std::string_view kReadOnly = "25006";
+
 Error error_of(const PGresult* result) {
   Error error{
       .kind = field_of(result, PG_DIAG_CONSTRAINT_NAME),
@@ -692,6 +694,12 @@ Error error_of(const PGresult* result) {
   constexpr std::string_view kOurs = "pgflow_";
   if (error.kind.starts_with(kOurs)) error.kind.erase(0, kOurs.size());
   if (error.kind.empty()) error.kind = kDatabaseError;
+  if (error.hint.empty() && error.sqlstate == kReadOnly) {
+    error.hint =
+        "The server is a standby, or default_transaction_read_only is on. With several hosts in "
+        "the "
+        "database URL and target_session_attrs=read-write the one that can be written is found.";
+  }
   if (error.message.empty()) {
     // Errors that libpq made itself have no fields.
     error.message = PQresultErrorMessage(result);

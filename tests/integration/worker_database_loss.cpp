@@ -3,36 +3,12 @@
 
 #include <future>
 
+#include "integration/own_server.hpp"
 #include "integration/worker_harness.hpp"
 
 using namespace pgflow::test;
 
 namespace {
-
-// A server of its own, for tests that crash it.
-class OwnServer {
- public:
-  OwnServer() { cluster({"start", env_file(), PGFLOW_INSTALL_SQL}); }
-  ~OwnServer() { cluster({"stop", env_file()}); }
-  OwnServer(const OwnServer&) = delete;
-  OwnServer& operator=(const OwnServer&) = delete;
-
-  Server address() const { return Server::from_env_file(env_file()); }
-  void crash() const { cluster({"crash", env_file()}); }
-  void resume() const { cluster({"resume", env_file()}); }
-
- private:
-  std::string env_file() const { return folder_.path() + "/cluster.env"; }
-  static void cluster(std::vector<std::string> arguments) {
-    arguments.insert(arguments.begin(), PGFLOW_SOURCE_DIR "/tests/support/cluster");
-    Process process({arguments});
-    const auto code = process.wait(60s);
-    INFO(process.err());
-    REQUIRE(code == 0);
-  }
-
-  TemporaryFolder folder_;
-};
 
 // In one transaction: takes a lock, waits until a query of the worker with this name waits for it,
 // does something, and ends that query's backend.
