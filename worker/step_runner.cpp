@@ -14,6 +14,10 @@ namespace {
 // Long enough for a message with its causes, short enough to read in a table of runs.
 constexpr std::size_t kMaxErrorBytes = 4000;
 
+// More than that no jsonb holds, and a call of 1 GiB would lose the connection instead of an
+// attempt.
+constexpr std::size_t kMostOutput = 255U << 20U;
+
 // Valid UTF-8 without U+0000, which text columns cannot store.
 std::string clean(std::string_view text) {
   std::string out;
@@ -39,6 +43,20 @@ StepOutcome outcome_of_throw(const StepCall& call, bool permanent, std::string_v
   return {StepOutcome::Kind::failed, clean(why)};
 }
 
+StepOutcome completed(std::string output) {
+  if (output.size() > kMostOutput) {
+    return {
+        StepOutcome::Kind::failed,
+        fmt::format(
+            "the output has {} MiB; the database stores at most {} MiB",
+            output.size() >> 20U,
+            kMostOutput >> 20U
+        )
+    };
+  }
+  return {StepOutcome::Kind::completed, std::move(output)};
+}
+
 }  // namespace
 
 void TaskStop::request(StopReason reason) {
@@ -60,7 +78,7 @@ StepOutcome run_step(const StepCall& call, LazyResources& resources) noexcept {
         .log = &call.log,
         .resources = &resources.bound(),
     };
-    return {StepOutcome::Kind::completed, call.step.invoke(call.step.handler.get(), handed)};
+    return completed(call.step.invoke(call.step.handler.get(), handed));
   } catch (const EndWorker& error) {
     StepOutcome outcome = outcome_of_throw(call, false, error.what());
     outcome.end_worker = error.code;

@@ -1,6 +1,7 @@
 #include "worker/worker.hpp"
 
 #include <unistd.h>
+#include <algorithm>
 #include <csignal>
 #include <fstream>
 #include <set>
@@ -25,6 +26,9 @@ constexpr auto kShutdownLimit = 25s;
 // After an error on a connection that stays: a conflict passes soon, the rest needs somebody.
 constexpr auto kConflictPause = 20ms;
 constexpr auto kErrorPause = 1000ms;
+// What one settling call carries, unless one result alone is more: a jsonb holds 256 MiB, a server
+// hangs up at 1 GiB, and long before that it is slow.
+constexpr std::size_t kMostSettled = 4U << 20U;
 // Between the stop tokens and giving the tasks back.
 constexpr auto kCancelGrace = 5s;
 // What the other handlers get when one is stuck. With the graces around it the worker has ended
@@ -440,8 +444,16 @@ void Worker::settle() {
   std::vector<store::Completion> completions;
   std::vector<store::Failure> failures;
   std::vector<MessageId> releases;
+  std::size_t bytes = 0;
+  // Nobody waits behind a huge neighbour that has not been sent yet.
+  std::stable_partition(unsettled_.begin(), unsettled_.end(), [&](Ticket ticket) {
+    return tasks_.at(ticket)->outcome->text.size() <= kMostSettled;
+  });
   for (const Ticket ticket : unsettled_) {
     const Task& task = *tasks_.at(ticket);
+    const std::size_t size = task.outcome->text.size();
+    if (bytes > 0 && bytes + size > kMostSettled) break;
+    bytes += size;
     const store::TaskKey key{task.claimed.run_id, task.claimed.step_slug, task.claimed.task_index};
     switch (task.outcome->kind) {
       case StepOutcome::Kind::completed:

@@ -143,6 +143,12 @@ std::string items_json(std::span<const Failure> items) {
   return writer.take();
 }
 
+// A busy server takes seconds to parse, compress and write what is big: not a reason to give it up.
+pg::Query patient(pg::Query query, std::size_t bytes) {
+  query.timeout = std::chrono::seconds(30 + 4 * (bytes >> 20U));
+  return query;
+}
+
 int count_in(const pg::Rows& rows) {
   return rows[0][0].integer();
 }
@@ -174,9 +180,9 @@ void TaskStore::read_and_claim(const ClaimRequest& request, Answer<ClaimAnswer> 
 void TaskStore::complete(
     std::span<const Completion> items, WorkerId worker, Answer<std::vector<Settled>> answer
 ) {
-  connection_.query(
-      kCompleteTasks, {items_json(items), worker}, reading_each(settled_in, std::move(answer))
-  );
+  std::string json = items_json(items);
+  const pg::Query query = patient(kCompleteTasks, json.size());
+  connection_.query(query, {std::move(json), worker}, reading_each(settled_in, std::move(answer)));
 }
 
 void TaskStore::fail(

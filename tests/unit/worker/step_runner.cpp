@@ -59,6 +59,9 @@ std::string throws_rubbish(const void*, const detail::Call&) {
   // column.
   throw std::runtime_error("a\xC3 b\xED\xA0\x80 c\xC0\x80 d\xF5 ü€😀");
 }
+std::string returns_too_much(const void*, const detail::Call&) {
+  return std::string(256U << 20U, ' ');
+}
 std::string throws_a_book(const void*, const detail::Call&) {
   std::string text;
   while (text.size() < 100'000) text += "€";
@@ -66,6 +69,12 @@ std::string throws_a_book(const void*, const detail::Call&) {
 }
 
 }  // namespace
+
+TEST_CASE("an output that no jsonb holds is a failed attempt", "[worker][step_runner]") {
+  const StepOutcome outcome = run(returns_too_much);
+  CHECK(outcome.kind == Kind::failed);
+  CHECK(outcome.text == "the output has 256 MiB; the database stores at most 255 MiB");
+}
 
 TEST_CASE("a handler that returns completes with its JSON", "[worker][step_runner]") {
   const StepOutcome outcome = run(returns);
