@@ -174,8 +174,8 @@ class Context {
   bool last_attempt() const { return call_->task->attempt >= call_->task->max_attempts; }
   // When this attempt counts as timed out.
   std::chrono::steady_clock::time_point deadline() const { return call_->deadline; }
-  // Stops at the deadline, when the worker must end, and within seconds when nobody wants the result
-  // any more: a long handler should look at it.
+  // Stops at the deadline, when the worker must end, and within seconds when nobody wants the
+  // result any more: a long handler should look at it.
   std::stop_token stop_token() const { return call_->stop; }
   // Why the token has stopped; none while it has not.
   StopReason stop_reason() const {

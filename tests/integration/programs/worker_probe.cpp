@@ -1,9 +1,10 @@
 // A worker program whose handlers do what their input says and write down what they did.
 //
 // PROBE_LEDGER names the file they append to: "start <attempt> <tag>", "end <attempt> <tag>",
-// "stopped <attempt> <tag>", "cancelled <attempt> <tag>". PROBE_SHAPE=other gives the flow a second step more than usual,
-// PROBE_TIMEOUT the step `work` another timeout than 3 s, PROBE_SHAPE=plain no step queues,
-// PROBE_SHAPE=patient polls once an hour, so that whatever it claims later was heard of.
+// "stopped <attempt> <tag>", "cancelled <attempt> <tag>". PROBE_SHAPE=other gives the flow a second
+// step more than usual, PROBE_TIMEOUT the step `work` another timeout than 3 s, PROBE_SHAPE=plain
+// no step queues, PROBE_SHAPE=patient polls once an hour, so that whatever it claims later was
+// heard of.
 #include <pgflow/main.hpp>
 
 #include <fcntl.h>
