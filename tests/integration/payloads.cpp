@@ -14,7 +14,7 @@ struct Payload {
 
 constexpr const char* kSameAsInput =
     "output = (select input from pgflow.runs r where r.run_id = t.run_id)";
-constexpr const char* kBig = "to_jsonb(repeat('x', 50000000))";
+constexpr const char* kFiftyMegabytes = "to_jsonb(repeat('x', 50000000))";
 
 // Starts a run for each in one statement, so that one look of the worker finds them all.
 void check_one_batch(const CommandBench& bench, const std::vector<Payload>& payloads) {
@@ -65,10 +65,33 @@ std::string handler(const std::string& more) {
          more + "}}";
 }
 
-constexpr const char* kGood = "'{\"good\": [1, \"é\", null]}'";
-constexpr const char* kWide = "'[123456789012345678901234567890, 0.1234567890123456789, -1e300]'";
-constexpr const char* kDeep = "(repeat('[', 10000) || repeat(']', 10000))::jsonb";
-constexpr const char* kUnstorable = "U+0000, which PostgreSQL jsonb cannot store";
+// What the three kinds of handlers say in their own words.
+struct Words {
+  const char* bad_utf8;
+  const char* half_a_value;
+  const char* shout;  // an error text of 5 MB of odd bytes
+};
+
+std::vector<Payload> payloads(const Words& words, const char* huge) {
+  constexpr const char* good = "'{\"good\": [1, \"é\", null]}'";
+  constexpr const char* unstorable = "U+0000, which PostgreSQL jsonb cannot store";
+  constexpr const char* too_deep = "nested more than 512 levels deep";
+  return {
+      {good, kSameAsInput},
+      {"'[123456789012345678901234567890, 0.1234567890123456789, -1e300]'", kSameAsInput},
+      {"(repeat('[', 10000) || repeat(']', 10000))::jsonb", too_deep, true},
+      {huge, kSameAsInput},
+      {R"('{"act": "nul"}')", unstorable, true},
+      {R"('{"act": "nul key"}')", unstorable, true},
+      {R"('{"act": "surrogate"}')", "surrogate", true},
+      {R"('{"act": "bytes"}')", words.bad_utf8, true},
+      {R"('{"act": "half"}')", words.half_a_value, true},
+      {R"('{"act": "deep"}')", too_deep, true},
+      {R"('{"act": "number"}')", "output = '123456789012345678901234567890.5'"},
+      {R"('{"act": "shout"}')", words.shout, true},
+      {good, kSameAsInput},
+  };
+}
 
 }  // namespace
 
@@ -82,72 +105,31 @@ TEST_CASE("odd and huge payloads of typed handlers concern their own task only",
     return worker.err().find("worker.ready") != std::string::npos;
   });
   check_one_batch(
-      bench,
-      {
-          {kGood, kSameAsInput},
-          {kWide, kSameAsInput},
-          {kDeep, "nested more than 512 levels deep", true},
-          {kBig, kSameAsInput},
-          {R"('{"act": "nul"}')", kUnstorable, true},
-          {R"('{"act": "nul key"}')", kUnstorable, true},
-          {R"('{"act": "surrogate"}')", "surrogate", true},
-          {R"('{"act": "bytes"}')", "Invalid encoding", true},
-          {R"('{"act": "half"}')", "holds invalid JSON", true},
-          {R"('{"act": "deep"}')", "nested more than 512 levels deep", true},
-          {R"('{"act": "number"}')", "output = '123456789012345678901234567890.5'"},
-          {R"('{"act": "shout"}')", "\uFFFD", true},
-          {kGood, kSameAsInput},
-      }
+      bench, payloads({"Invalid encoding", "holds invalid JSON", "\uFFFD"}, kFiftyMegabytes)
   );
   CHECK(worker.running());
 }
 
 TEST_CASE("odd and huge payloads of commands concern their own task only", "[payloads]") {
+  constexpr const char* kNoValue = "stdout is not one JSON value";
   const CommandBench bench(handler("]"));
   const auto worker = bench.start("work", {"--max-concurrent", "16"});
-  check_one_batch(
-      bench,
-      {
-          {kGood, kSameAsInput},
-          {kWide, kSameAsInput},
-          {kDeep, "nested more than 512 levels deep", true},
-          {kBig, kSameAsInput},
-          {R"('{"act": "nul"}')", kUnstorable, true},
-          {R"('{"act": "nul key"}')", kUnstorable, true},
-          {R"('{"act": "surrogate"}')", "surrogate", true},
-          {R"('{"act": "bytes"}')", "stdout is not one JSON value", true},
-          {R"('{"act": "half"}')", "stdout is not one JSON value", true},
-          {R"('{"act": "deep"}')", "nested more than 512 levels deep", true},
-          {R"('{"act": "number"}')", "output = '123456789012345678901234567890.5'"},
-          {R"('{"act": "shout"}')", "exited with 1", true},
-          {kGood, kSameAsInput},
-      }
-  );
+  check_one_batch(bench, payloads({kNoValue, kNoValue, "exited with 1"}, kFiftyMegabytes));
   CHECK(worker->running());
 }
 
 TEST_CASE(
     "odd and huge payloads of persistent commands concern their own task only", "[payloads]"
 ) {
+  constexpr const char* kNoLine = "a line of stdout is no JSON object";
   const CommandBench bench(handler(R"(, "persistent"], "mode": "persistent")"));
   const auto worker = bench.start("work", {"--max-concurrent", "2"});
   check_one_batch(
       bench,
-      {
-          {kGood, kSameAsInput},
-          {kWide, kSameAsInput},
-          {kDeep, "nested more than 512 levels deep", true},
-          {"to_jsonb(repeat('x', 5000000))", kSameAsInput},
-          {R"('{"act": "nul"}')", kUnstorable, true},
-          {R"('{"act": "nul key"}')", kUnstorable, true},
-          {R"('{"act": "surrogate"}')", "surrogate", true},
-          {R"('{"act": "bytes"}')", "a line of stdout is no JSON object", true},
-          {R"('{"act": "half"}')", "a line of stdout is no JSON object", true},
-          {R"('{"act": "deep"}')", "nested more than 512 levels deep", true},
-          {R"('{"act": "number"}')", "output = '123456789012345678901234567890.5'"},
-          {R"('{"act": "shout"}')", kUnstorable, true},
-          {kGood, kSameAsInput},
-      }
+      payloads(
+          {kNoLine, kNoLine, "U+0000, which PostgreSQL jsonb cannot store"},
+          "to_jsonb(repeat('x', 5000000))"
+      )
   );
   CHECK(worker->running());
 }
