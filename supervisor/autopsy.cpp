@@ -62,9 +62,12 @@ Verdict ended_with_code(const LastMoments& last) {
     return verdict;
   }
   // "This cannot work" is believed at the start only. A worker that has worked was ended by its
-  // handler's exit(), or by a right that may be granted again: a restart finds out which.
-  if (last.was_ready && verdict.reaction == ExitReaction::give_up)
-    verdict.reaction = ExitReaction::crash;
+  // handler's exit(), or by a right that may be granted again: a restart finds out which. Where
+  // others of its pool have worked, something has changed, and may be put right again.
+  if (verdict.reaction == ExitReaction::give_up) {
+    if (last.was_ready) verdict.reaction = ExitReaction::crash;
+    if (!last.was_ready && last.pool_was_ready) verdict.reaction = ExitReaction::stay_down;
+  }
   verdict.reason = "exit_code";
   verdict.text = fmt::format("ended with exit code {} ({})", code, exit_code_name(code));
   if (last.fatal) verdict.text += ": " + last.fatal->message;

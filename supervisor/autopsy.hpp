@@ -17,9 +17,10 @@ namespace pgflow::supervisor {
 // What is known of a worker when it is reaped.
 struct LastMoments {
   uv::ChildProcess::Exit exit;
-  std::string our_reason;  // why we killed it; empty: we did not
-  bool was_ready = false;  // it said READY
-  bool drained = false;    // it said DRAINED
+  std::string our_reason;       // why we killed it; empty: we did not
+  bool was_ready = false;       // it said READY
+  bool pool_was_ready = false;  // another worker of its pool did, since the supervisor started
+  bool drained = false;         // it said DRAINED
   std::optional<contract::Fatal> fatal;
   std::map<std::int64_t, contract::TaskStart> in_flight;  // by message id
 };

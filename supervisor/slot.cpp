@@ -219,7 +219,7 @@ void Slot::hear(const contract::Hello& hello) {
 
 void Slot::hear(const contract::Ready& ready) {
   if (state_ == SlotState::ready) return;  // said twice: harmless
-  last_.was_ready = true;
+  last_.was_ready = pool_.was_ready = true;
   queue_name_ = ready.queue_name;
   log::info(
       "worker.ready",
@@ -333,6 +333,7 @@ void Slot::sweep() {
 }
 
 void Slot::bury() {
+  last_.pool_was_ready = pool_.was_ready;
   const Verdict verdict = judge(last_);
   const ExitView exit{
       .time = WallClock::now(),

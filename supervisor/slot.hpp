@@ -27,7 +27,8 @@ struct Pool {
   const settings::FlowSettings& flow;
   const settings::StepSettings& step;
   const contract::Manifest& manifest;
-  std::string failure;  // not empty: permanent, no further starts
+  std::string failure{};   // not empty: permanent, no further starts
+  bool was_ready = false;  // a worker of it was, since the supervisor started
 };
 
 // What a slot needs from the supervisor around it.

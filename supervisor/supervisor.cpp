@@ -19,6 +19,7 @@
 #include "store/flow_store.hpp"
 #include "store/maintenance_store.hpp"
 #include "store/migrator.hpp"
+#include "store/refusal.hpp"
 #include "store/wake_listener.hpp"
 #include "supervisor/database_link.hpp"
 #include "supervisor/describe.hpp"
@@ -46,6 +47,11 @@ void tell(const Error& error) {
   std::fprintf(stderr, "error: %s\n", error.message.c_str());
   if (!error.detail.empty()) std::fprintf(stderr, "detail: %s\n", error.detail.c_str());
   if (!error.hint.empty()) std::fprintf(stderr, "hint: %s\n", error.hint.c_str());
+}
+
+ExitCode refused(const Error& by_the_database) {
+  tell(store::with_hint(by_the_database));
+  return store::exit_code_of(by_the_database);
 }
 
 class Supervisor : public SlotHost {
@@ -246,8 +252,7 @@ Supervisor::Step Supervisor::describe_the_flows() {
 
 Supervisor::Step Supervisor::reach_the_database() {
   if (const auto& error = database_.hopeless()) {
-    tell(*error);
-    return ExitCode::config;
+    return refused(*error);
   }
   database_.start();
   while (!database_.up()) {
@@ -263,8 +268,7 @@ Supervisor::Step Supervisor::check_the_schema() {
   });
   if (!status) return ExitCode::ok;
   if (!*status) {
-    tell(status->error());
-    return ExitCode::config;
+    return refused(status->error());
   }
   if (const auto problem = store::schema_problem(**status)) {
     tell(*problem);
@@ -294,8 +298,7 @@ Supervisor::Step Supervisor::compile_the_flows() {
     });
     if (!outcome) return ExitCode::ok;
     if (!*outcome) {
-      tell(outcome->error());
-      return ExitCode::config;
+      return refused(outcome->error());
     }
     if ((*outcome)->status == store::CompileStatus::mismatch) {
       tell(store::mismatch_error(manifest.flow_slug, **outcome));
@@ -316,8 +319,7 @@ Supervisor::Step Supervisor::fill_the_slots() {
   phase_ = Phase::running;
   for (std::size_t i = 0; i < settings_.flows.size(); ++i) {
     for (const auto& step : settings_.flows[i].steps) {
-      pools_.push_back(std::unique_ptr<Pool>(new Pool{settings_.flows[i], step, manifests_[i], {}})
-      );
+      pools_.push_back(std::unique_ptr<Pool>(new Pool{settings_.flows[i], step, manifests_[i]}));
       for (int n = 1; n <= step.processes; ++n) {
         slots_.push_back(std::make_unique<Slot>(loop_, *this, *pools_.back(), n));
       }

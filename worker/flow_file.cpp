@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -11,6 +12,7 @@
 #include <memory>
 
 #include "base/did_you_mean.hpp"
+#include "flow/slug.hpp"
 #include "json/writer.hpp"
 #include "settings/duration.hpp"
 #include "settings/key_check.hpp"
@@ -79,8 +81,9 @@ class Reader {
     const FlowOptions options{
         whole(root, "maxAttempts"), seconds(root, "baseDelay"), seconds(root, "timeout")
     };
+    check_name(*root.find("slug"), "slug");
     const auto flow = std::make_shared<FlowDefinition>(
-        *detail::new_flow(text(root, "slug"), options, schema(root, "inputSchema"))
+        FlowDefinition{text(root, "slug"), options, {}, schema(root, "inputSchema")}
     );
     const auto& steps = root.find("steps")->items;
     for (std::size_t i = 0; i < steps.size(); ++i) {
@@ -92,6 +95,8 @@ class Reader {
 
  private:
   std::shared_ptr<const StepDefinition> step(const Node& node, const std::string& path) {
+    check_name(*node.find("slug"), path + ".slug");
+    check_is_new(*node.find("slug"), path + ".slug");
     const std::string type = text(node, "type", "single");
     const bool is_map = type == "map";
     const StepOptions options{
@@ -120,6 +125,27 @@ class Reader {
     step->output_schema = schema(node, "outputSchema");
     handler(*step, *node.find("handler"), type == "array", path + ".handler");
     return step;
+  }
+
+  void check_name(const Node& slug, const std::string& path) {
+    const SlugProblem problem = check_slug(slug.text);
+    if (problem == SlugProblem::none) return;
+    add(slug, path, "is no slug" + settings::got(slug), std::string(slug_rule(problem)));
+  }
+
+  // Queue names ignore case. All that stand before it are slugs: letters are ASCII.
+  void check_is_new(const Node& slug, const std::string& path) {
+    const auto same = [](unsigned char a, unsigned char b) {
+      return std::tolower(a) == std::tolower(b);
+    };
+    for (const Node* step : earlier_) {
+      if (!std::ranges::equal(text(*step, "slug"), slug.text, same)) continue;
+      add(slug,
+          path,
+          "names a step twice" + settings::got(slug),
+          "Slugs of one flow differ in more than case. Rename one.");
+      return;
+    }
   }
 
   std::vector<std::string> dependencies(const Node& node, const std::string& path) {
@@ -268,6 +294,14 @@ class Reader {
           path,
           fmt::format("has a name that no environment variable can have, got \"{}\"", member.name),
           "A name is not empty and holds no \"=\"; the value stands after the colon."
+      );
+    }
+    if (member.name.starts_with("PGFLOW_")) {
+      problems_.add(
+          problems_.at(member),
+          settings::member_path(path, member.name),
+          "is set by the worker",
+          "Names that begin with PGFLOW_ say which task it is; take another one."
       );
     }
     const Node* from = member.value.find("from_env");

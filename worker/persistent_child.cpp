@@ -266,6 +266,9 @@ void PersistentChild::die() {
   }
   if (why_.empty()) {
     why_ = describe_end(end);
+    if (tasks_.size() > 1) {
+      why_ += ", with " + std::to_string(tasks_.size()) + " tasks at once in its hands";
+    }
     const std::string words = tail_.text();
     if (!words.empty()) why_ += ": " + words;
   }

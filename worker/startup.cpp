@@ -10,6 +10,7 @@
 #include "log/log.hpp"
 #include "store/flow_store.hpp"
 #include "store/migrator.hpp"
+#include "store/refusal.hpp"
 #include "store/worker_store.hpp"
 
 namespace pgflow::worker {
@@ -31,12 +32,7 @@ struct Start : std::enable_shared_from_this<Start> {
   )
       : connection(c), plan(p), identity(i), done(std::move(d)) {}
 
-  void refuse(Error why) {
-    if (why.sqlstate == "42501" && why.hint.empty()) {
-      why.hint = "Grant the worker's role what it needs: `pgflow sql roles`, docs/roles.md.";
-    }
-    done(tl::unexpected(std::move(why)));
-  }
+  void refuse(Error why) { done(tl::unexpected(store::with_hint(std::move(why)))); }
 
   void check_schema() {
     store::Migrator(connection)
@@ -50,22 +46,37 @@ struct Start : std::enable_shared_from_this<Start> {
 
   void compile() {
     const FlowDefinition& flow = *plan.definition;
-    store::FlowStore(connection)
-        .ensure_compiled(
-            {.flow_slug = flow.slug,
-             .shape = flow_shape(flow),
-             .queue_mode = plan.mode,
-             .routes = plan.routes},
-            [self = shared_from_this()](const Result<store::CompileOutcome>& outcome) {
-              if (!outcome) return self->refuse(outcome.error());
-              const std::string& slug = self->plan.definition->slug;
-              if (outcome->status == store::CompileStatus::mismatch) {
-                return self->done(tl::unexpected(store::mismatch_error(slug, *outcome)));
-              }
-              log::info("flow.compiled", {{"status", store::name(outcome->status)}});
-              self->enrol();
-            }
-        );
+    const store::CompileRequest request{
+        .flow_slug = flow.slug,
+        .shape = flow_shape(flow),
+        .queue_mode = plan.mode,
+        .routes = plan.routes
+    };
+    auto answer = [self = shared_from_this()](const Result<store::CompileOutcome>& outcome) {
+      self->on_compiled(outcome);
+    };
+    store::FlowStore flows(connection);
+    if (identity.supervised()) {
+      flows.verify_compiled(request, std::move(answer));
+    } else {
+      flows.ensure_compiled(request, std::move(answer));
+    }
+  }
+
+  void on_compiled(const Result<store::CompileOutcome>& outcome) {
+    if (!outcome) return refuse(outcome.error());
+    if (outcome->status == store::CompileStatus::mismatch) {
+      Error why = store::mismatch_error(plan.definition->slug, *outcome);
+      if (identity.supervised()) {
+        why.hint =
+            "It has changed since the supervisor started. In a local database the next start "
+            "of the supervisor compiles it anew; elsewhere: " +
+            why.hint;
+      }
+      return done(tl::unexpected(std::move(why)));
+    }
+    log::info("flow.compiled", {{"status", store::name(outcome->status)}});
+    enrol();
   }
 
   void enrol() {
@@ -99,15 +110,6 @@ void start_up(
     std::function<void(const Result<void>&)> done
 ) {
   std::make_shared<Start>(connection, plan, identity, std::move(done))->check_schema();
-}
-
-ExitCode exit_code_of(const Error& error) {
-  const std::string_view sqlstate = error.sqlstate;
-  if (sqlstate == "42501" || sqlstate.starts_with("28")) return ExitCode::no_permission;
-  // The server's own troubles, which another try may find gone.
-  if (sqlstate.starts_with("XX") || sqlstate.starts_with("58")) return ExitCode::internal;
-  // All else is about what this program and this database are to each other.
-  return ExitCode::config;
 }
 
 }  // namespace pgflow::worker

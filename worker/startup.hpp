@@ -3,7 +3,6 @@
 
 #include <functional>
 
-#include "base/exit_code.hpp"
 #include "pg/connection.hpp"
 #include "worker/identity.hpp"
 
@@ -17,8 +16,5 @@ void start_up(
     const Identity& identity,
     std::function<void(const Result<void>&)> done
 );
-
-// For an error of start_up that does not pass by itself.
-ExitCode exit_code_of(const Error& error);
 
 }  // namespace pgflow::worker

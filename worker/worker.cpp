@@ -10,6 +10,7 @@
 #include "base/bug.hpp"
 #include "contract/environment.hpp"
 #include "log/log.hpp"
+#include "store/refusal.hpp"
 #include "worker/startup.hpp"
 
 namespace pgflow::worker {
@@ -283,7 +284,7 @@ void Worker::on_work_down(const Error& why) {
   // Each reason is said once, not each attempt to come back.
   if (std::exchange(down_because_, why.sqlstate) != why.sqlstate) log::warn("database.down", why);
   if (state_ != State::starting) return;
-  if (!pg::is_database_down(why)) return refuse(why, exit_code_of(why));
+  if (!pg::is_database_down(why)) return refuse(why, store::exit_code_of(why));
   if (!identity_.supervised() && SteadyClock::now() > start_limit_)
     refuse(why, ExitCode::temporary);
 }
@@ -292,7 +293,7 @@ void Worker::on_started(const Result<void>& started) {
   if (state_ != State::starting) return;
   if (!started) {
     if (pg::is_transient(started.error())) return work_.renew(started.error());
-    return refuse(started.error(), exit_code_of(started.error()));
+    return refuse(started.error(), store::exit_code_of(started.error()));
   }
   proven();
   heartbeat_.start();
@@ -647,7 +648,7 @@ void Worker::failed_query(const Error& why, std::string_view doing) {
   if (pg::is_transient(why)) return retry_timer_.start(kConflictPause);
   // While polling, an error that does not pass means that this worker does not fit the database any
   // more: what is in hand is still tried, because nothing else can save it.
-  if (state_ == State::polling) drain(exit_code_of(why), {}, "the database refuses us");
+  if (state_ == State::polling) drain(store::exit_code_of(why), {}, "the database refuses us");
   retry_timer_.start(kErrorPause);
 }
 

@@ -8,7 +8,8 @@ enum class ExitReaction {
   crash,      // start another after the back-off
   try_later,  // the world's fault, not the worker's: the same back-off, not counted as a crash
   give_up,    // no restart can help: the pool fails
-  stay_down,  // the database refuses this function: look again after the longest back-off
+  stay_down,  // not now: the database refuses this function, or what worked before cannot start any
+              // more: look again after the longest back-off
 };
 
 // For an exit by code; a death by signal is a crash, or our own kill.

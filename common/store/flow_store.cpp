@@ -1,4 +1,4 @@
-// pgflow.ensure_flow_compiled, route_coverage and the table of flows.
+// pgflow.ensure_flow_compiled, verify_flow_compiled, route_coverage and the table of flows.
 #include "store/flow_store.hpp"
 
 #include "base/bug.hpp"
@@ -13,6 +13,11 @@ constexpr pg::Query kEnsureCompiled{
     "ensure_flow_compiled",
     "select result ->> 'status', result ->> 'mismatchKind', result -> 'differences'"
     "  from pgflow.ensure_flow_compiled($1::text, $2::jsonb, $3::text, $4::jsonb) as result",
+};
+constexpr pg::Query kVerifyCompiled{
+    "verify_flow_compiled",
+    "select result ->> 'status', result ->> 'mismatchKind', result -> 'differences'"
+    "  from pgflow.verify_flow_compiled($1::text, $2::jsonb, $3::text, $4::jsonb) as result",
 };
 constexpr pg::Query kList{
     "list_flows",
@@ -110,8 +115,18 @@ Error mismatch_error(const std::string& flow_slug, const CompileOutcome& outcome
 }
 
 void FlowStore::ensure_compiled(const CompileRequest& request, Answer<CompileOutcome> answer) {
+  ask(kEnsureCompiled, request, std::move(answer));
+}
+
+void FlowStore::verify_compiled(const CompileRequest& request, Answer<CompileOutcome> answer) {
+  ask(kVerifyCompiled, request, std::move(answer));
+}
+
+void FlowStore::ask(
+    const pg::Query& query, const CompileRequest& request, Answer<CompileOutcome> answer
+) {
   connection_.query(
-      kEnsureCompiled,
+      query,
       {request.flow_slug, request.shape, name(request.queue_mode), route_map(request.routes)},
       reading(outcome_in, std::move(answer))
   );

@@ -51,6 +51,8 @@ class FlowStore {
   explicit FlowStore(pg::Connection& connection) : connection_(connection) {}
 
   void ensure_compiled(const CompileRequest& request, Answer<CompileOutcome> answer);
+  // The same, but never `recompiled`: others run the flow as it is.
+  void verify_compiled(const CompileRequest& request, Answer<CompileOutcome> answer);
   void list(Answer<std::vector<FlowSummary>> answer);
   // Step-mode flows only; all of them, or one.
   void coverage(
@@ -58,6 +60,8 @@ class FlowStore {
   );
 
  private:
+  void ask(const pg::Query& query, const CompileRequest& request, Answer<CompileOutcome> answer);
+
   pg::Connection& connection_;
 };
 

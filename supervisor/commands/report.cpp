@@ -53,7 +53,9 @@ Failure failure(Error error) {
   };
   static constexpr Rule kBySqlstate[] = {
       {"28", Exit::no_permission, "check the user and the password in the connection URL"},
-      {"42501", Exit::no_permission, "the role needs the privileges of the schema's owner"},
+      {"42501",
+       Exit::no_permission,
+       "grant the role what it needs: `pgflow sql roles`, docs/roles.md"},
       {"3D000", Exit::unavailable, "create the database first, or correct its name"},
       {"3F000", Exit::config, "install the schema with `pgflow migrate up`"},
       {"42P01", Exit::config, "install or update the schema with `pgflow migrate up`"},

@@ -14,11 +14,11 @@ namespace {
 class SupervisedCommands {
  public:
   explicit SupervisedCommands(const std::string& steps, const std::string& pools) {
-    std::ofstream(path("flow.json")) << R"({"pgflow": 1, "slug": "shellV1", "queueMode": "step",
-      "steps": [)" << steps << "]}";
+    write_flow(steps);
     std::ofstream(path("pgflow.json")) << R"({
       "version": 1,
       "supervisor": {"state_dir": "state", "shutdown_deadline": "1s", "kill_margin": "10s"},
+      "defaults": {"restart": {"max": "1s"}},
       "flows": [{
         "slug": "shellV1",
         "worker": {"command": ["pgflow-worker", "flow.json"]},
@@ -37,6 +37,14 @@ class SupervisedCommands {
   }
 
   std::string path(const std::string& name) const { return folder_.path() + "/" + name; }
+
+  void write_flow(const std::string& steps) const {
+    std::ofstream(path("flow.json")) << R"({"pgflow": 1, "slug": "shellV1", "queueMode": "step",
+      "steps": [)" << steps << "]}";
+  }
+  bool said(const std::string& words) const {
+    return supervisor_->err().find(words) != std::string::npos;
+  }
 
   std::string start(const std::string& input) const {
     return database.value("select run_id from pgflow.start_flow('shellV1', '" + input + "')");
@@ -122,5 +130,40 @@ TEST_CASE("what a killed worker's commands left is found and ended", "[e2e][comm
   flow.kill_worker();
   eventually("nothing is left of it", 5s, [&] {
     return processes_with("PGFLOW_WORKER_ID=" + worker).empty();
+  });
+}
+
+TEST_CASE(
+    "a flow file that changes under a supervisor costs no run and no pool", "[e2e][commands]"
+) {
+  const std::string steps = R"({"slug": "work", "handler": {"command": ["cat"]}})";
+  SupervisedCommands flow(steps, R"({"work": {}})");
+  // A developer's database, where ensure_flow_compiled drops what differs.
+  flow.database.value(
+      "do $$ begin execute format('alter database %I set pgflow.environment = local',"
+      " current_database()); end $$"
+  );
+  const std::string first = flow.start("1");
+  const auto status = [&](const std::string& run) {
+    return flow.database.value("select status from pgflow.runs where run_id = '" + run + "'");
+  };
+  eventually("it has run", 20s, [&] { return status(first) == "completed"; });
+
+  const auto [changed, complaint] = GENERATE_REF(table<std::string, std::string>({
+      {steps + R"(, {"slug": "more", "handler": {"command": ["cat"]}})",
+       "in the database has another shape than this program."},
+      {"{", "exit_code=65"},
+  }));
+  CAPTURE(changed);
+  flow.write_flow(changed);
+  flow.kill_worker();
+  eventually("the next worker complains", 20s, [&] { return flow.said(complaint); });
+  CHECK(status(first) == "completed");
+  CHECK_FALSE(flow.said("pool.failed"));
+
+  flow.write_flow(steps);
+  const std::string second = flow.start("2");
+  eventually("the file is right again, and so is the pool", 20s, [&] {
+    return status(second) == "completed";
   });
 }

@@ -8,7 +8,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 folder=$(mktemp -d) database=roles_$$ supervisor=
 cleanup() {
   [[ -z $supervisor ]] || { kill -TERM "$supervisor" && wait "$supervisor"; } || true
-  psql -Xqd postgres -c "drop database if exists $database with (force)" -c "drop role if exists worker_$$, reader_$$, operator_$$"
+  psql -Xqd postgres -c "drop database if exists $database with (force)" -c "drop role if exists worker_$$, reader_$$, operator_$$, stranger_$$"
   rm -rf "$folder"
 }
 trap cleanup EXIT
@@ -19,6 +19,7 @@ psql -Xqd postgres -v ON_ERROR_STOP=1 -c "create database $database template pgf
 for role in worker reader operator; do
   psql -Xqd postgres -v ON_ERROR_STOP=1 -c "create role ${role}_$$ login in role pgflow_$role"
 done
+psql -Xqd postgres -v ON_ERROR_STOP=1 -c "create role stranger_$$ login"
 # A new installation of the functions keeps the grants.
 PGDATABASE=$database "$bin/pgflow" migrate up >/dev/null
 url() { echo "postgresql:///$database?host=$PGHOST&port=$PGPORT&user=$1_$$"; }
@@ -35,6 +36,11 @@ cat >"$folder/pgflow.json" <<CONFIG
   }]
 }
 CONFIG
+# A role that was granted nothing.
+status=0
+DATABASE_URL=$(url stranger) "$bin/pgflow" up -c "$folder/pgflow.json" >"$folder/out" 2>&1 || status=$?
+[[ $status == 77 ]] && grep -q '^hint: .*pgflow sql roles' "$folder/out" || fail "a stranger is told what to grant: $status $(cat "$folder/out")"
+
 DATABASE_URL=$(url operator) "$bin/pgflow" up -c "$folder/pgflow.json" >"$folder/log" 2>&1 &
 supervisor=$!
 covered() { "$bin/pgflow" coverage communityThreadsV1 --wait --timeout 60s -d "$(url reader)" >"$folder/coverage" 2>&1 || fail "covered: $(cat "$folder/coverage")"; }

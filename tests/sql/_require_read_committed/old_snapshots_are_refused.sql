@@ -6,6 +6,7 @@ create function tap.fresh() returns setof text language sql as $$
     'select pgflow.create_flow(''new'')',
     'select pgflow.add_step(''old'', ''b'')',
     'select pgflow.ensure_flow_compiled(''old'', tap.shape(''a''))',
+    'select pgflow.verify_flow_compiled(''old'', tap.shape(''a''))',
     'select pgflow.delete_flow_and_data(''old'')',
     'select pgflow.start_tasks(''old'', ''{1}'', gen_random_uuid(), ''old'')',
     'select pgflow.read_and_claim(''old'', ''old'', null, gen_random_uuid(), 1)',
@@ -20,7 +21,7 @@ $$;
 create function tap.no_snapshot_needed() returns setof text language sql as $$
   select tap.lives_ok($l$ select pgflow.start_flow('old', '{}') $l$, 'start_flow may be part of any transaction')
 $$;
-select plan(28);
+select plan(30);
 begin isolation level repeatable read;
 select fresh();
 select no_snapshot_needed();

@@ -1,7 +1,7 @@
 -- A local database recompiles what differs, completely or not at all.
 \ir ../support.psql
 begin;
-select plan(23);
+select plan(28);
 create function pg_temp.status(p_shape jsonb, p_mode text) returns text language sql as
 $$ select result ->> 'status' || ' ' || coalesce(result ->> 'mismatchKind', 'null') || ' ' || jsonb_array_length(result -> 'differences')
      from pgflow.ensure_flow_compiled('devV1', p_shape, p_mode) result $$;
@@ -21,6 +21,15 @@ insert into pgflow.step_tasks (flow_slug, run_id, step_slug, queue_name, message
   select 'devV1', run_id, 'a', 'devv1', pgmq.send('devv1', '{}') from pgflow.runs;
 select is(pg_temp.status(shape('a', 'b:a'), 'flow'), 'verified null 0', 'is verified');
 select is((select count(*)::int from pgflow.runs), 1, 'and keeps its runs');
+-- A worker of a supervisor only verifies: what others run stays.
+create function pg_temp.verified(p_shape jsonb, p_mode text) returns text language sql as
+$$ select result ->> 'status' || ' ' || coalesce(result ->> 'mismatchKind', 'null') || ' ' || jsonb_array_length(result -> 'differences')
+     from pgflow.verify_flow_compiled('devV1', p_shape, p_mode) result $$;
+select is(pg_temp.verified(shape('a', 'b:a'), 'flow'), 'verified null 0', 'an equal flow is verified');
+select is(pg_temp.verified(shape('a', 'b:a'), 'step'), 'mismatch routing 2', 'another mode is a mismatch');
+select is(pg_temp.verified(shape('b'), 'flow'), 'mismatch shape 2', 'another shape is one too');
+select is((select count(*)::int from pgflow.runs), 1, 'and the runs stay');
+select is(pgflow.verify_flow_compiled('otherV1', shape('a')) ->> 'status', 'compiled', 'a missing flow is compiled');
 -- A17: what differs is recompiled.
 select is(pg_temp.status(shape('a', 'b:a'), 'step'), 'recompiled null 2', 'another mode recompiles');
 select is(queues(), 'devv1__a devv1__b', 'into exactly the new queues');

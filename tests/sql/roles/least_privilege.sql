@@ -3,7 +3,7 @@
 \ir ../../../sql/operator/prune_data_older_than.sql
 \ir ../../../sql/operator/roles.sql
 \ir ../../../sql/operator/roles.sql
-select plan(92);
+select plan(93);
 
 -- What a statement answers for a role: its first value, or the SQLSTATE of the refusal.
 create function tap.as_role(p_role text, p_sql text) returns text language plpgsql as $$
@@ -93,6 +93,7 @@ select is((select string_agg(distinct tableowner, ',') from pg_tables where sche
 -- A worker's life.
 \set w '''00000000-0000-4000-8000-000000000001'''
 select answers('worker', format($$ select pgflow.ensure_flow_compiled('threads', %L, 'step') ->> 'status' $$, shape('a', 'b:a')), 'verified');
+select answers('worker', format($$ select pgflow.verify_flow_compiled('threads', %L, 'step') ->> 'status' $$, shape('a', 'b:a')), 'verified');
 select answers('worker', 'select max(version) > 0 from pgflow.schema_migrations', 'true');
 select answers('worker', 'select pgflow.schema_version() > 0', 'true');
 select answers('worker', format('select pgflow.register_worker(%L, ''threads__a'', ''threads/a'')', :w), '');

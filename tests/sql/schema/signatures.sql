@@ -8,6 +8,7 @@ insert into api values
   ('create_flow(flow_slug text, max_attempts integer DEFAULT NULL::integer, base_delay integer DEFAULT NULL::integer, timeout integer DEFAULT NULL::integer)', 'pgflow.flows', 'v'),
   ('add_step(flow_slug text, step_slug text, deps_slugs text[] DEFAULT ''{}''::text[], max_attempts integer DEFAULT NULL::integer, base_delay integer DEFAULT NULL::integer, timeout integer DEFAULT NULL::integer, start_delay integer DEFAULT NULL::integer, step_type text DEFAULT ''single''::text, required_input_pattern jsonb DEFAULT NULL::jsonb, forbidden_input_pattern jsonb DEFAULT NULL::jsonb, when_unmet text DEFAULT ''skip''::text, when_exhausted text DEFAULT ''fail''::text)', 'pgflow.steps', 'v'),
   ('ensure_flow_compiled(flow_slug text, shape jsonb, queue_mode text DEFAULT ''flow''::text, route_map jsonb DEFAULT NULL::jsonb)', 'jsonb', 'v'),
+  ('verify_flow_compiled(flow_slug text, shape jsonb, queue_mode text DEFAULT ''flow''::text, route_map jsonb DEFAULT NULL::jsonb)', 'jsonb', 'v'),
   ('delete_flow_and_data(p_flow_slug text)', 'void', 'v'),
   ('start_flow(flow_slug text, input jsonb, run_id uuid DEFAULT NULL::uuid)', 'SETOF pgflow.runs', 'v'),
   ('start_flow_with_states(flow_slug text, input jsonb, run_id uuid DEFAULT NULL::uuid)', 'jsonb', 'v definer'),

@@ -136,6 +136,7 @@ TEST_CASE("a value of a wrong kind or size is told with its place", "[flow_file]
       {handler(R"("grace": "30s")"), "handler.grace: must be a duration from 0s to 20s"},
       {handler(R"("env": {"A": 1})"), "env.A: must be a text or {\"from_env\": NAME}"},
       {handler(R"("env": {"A=B": "1"})"), "env: has a name that no environment variable can have"},
+      {handler(R"("env": {"PGFLOW_STEP": "1"})"), "env.PGFLOW_STEP: is set by the worker"},
       {handler(R"("cwd": "nowhere")"), "handler.cwd: is no folder, got \"nowhere\""},
       {handler(R"("heartbeat": "5s")"), "heartbeat: is for persistent handlers"},
       {handler(R"("mode": "persistent", "output": "none")"),
@@ -197,14 +198,23 @@ TEST_CASE("a dependent step's condition is about its dependencies", "[flow_file]
   CHECK(problems_of(step_of("a", R"("if": 7)")) == "none");
 }
 
-TEST_CASE("slugs and queue names fail as in a compiled flow", "[flow_file]") {
-  CHECK_THROWS_AS(
-      FlowFile(R"({"pgflow": 1, "slug": "a__b", "steps": []})").read(), InvalidSlugError
+TEST_CASE("every name that is no slug, or is there twice, is told with its place", "[flow_file]") {
+  CHECK(
+      FlowFile(
+          R"({"pgflow": 1, "slug": "a__b", "steps": [
+)" + step_of("run") +
+          ",\n" + step_of("fine") + ",\n" + step_of("Fine") + "]}"
+      )
+          .problems() ==
+      "1:23: slug: is no slug, got \"a__b\" | \"__\" is reserved for generated queue names.\n"
+      "error: 2:10: steps[0].slug: is no slug, got \"run\"\n"
+      "hint: The slug \"run\" is reserved.\n"
+      "error: 4:10: steps[2].slug: names a step twice, got \"Fine\"\n"
+      "hint: Slugs of one flow differ in more than case. Rename one."
   );
-  CHECK_THROWS_AS(FlowFile(with_steps(step_of("run"))).read(), InvalidSlugError);
-  CHECK_THROWS_AS(
-      FlowFile(with_steps(step_of("a") + "," + step_of("A"))).read(), DuplicateStepSlugError
-  );
+}
+
+TEST_CASE("queue names fail as in a compiled flow", "[flow_file]") {
   CHECK_THROWS_AS(
       FlowFile(with_steps("", R"("queueMode": "step", )")).read(), EmptyStepQueuedFlowError
   );
