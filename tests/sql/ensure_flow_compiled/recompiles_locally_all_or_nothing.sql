@@ -27,9 +27,10 @@ $$ select result ->> 'status' || ' ' || coalesce(result ->> 'mismatchKind', 'nul
      from pgflow.verify_flow_compiled('devV1', p_shape, p_mode) result $$;
 select is(pg_temp.verified(shape('a', 'b:a'), 'flow'), 'verified null 0', 'an equal flow is verified');
 select is(pg_temp.verified(shape('a', 'b:a'), 'step'), 'mismatch routing 2', 'another mode is a mismatch');
-select is(pg_temp.verified(shape('b'), 'flow'), 'mismatch shape 2', 'another shape is one too');
+select is(pg_temp.verified(shape('b'), 'flow'), 'mismatch shape 4', 'another shape is one too');
 select is((select count(*)::int from pgflow.runs), 1, 'and the runs stay');
 select is(pgflow.verify_flow_compiled('otherV1', shape('a')) ->> 'status', 'compiled', 'a missing flow is compiled');
+select pgflow.delete_flow_and_data('otherV1') \g /dev/null
 -- A17: what differs is recompiled.
 select is(pg_temp.status(shape('a', 'b:a'), 'step'), 'recompiled null 2', 'another mode recompiles');
 select is(queues(), 'devv1__a devv1__b', 'into exactly the new queues');
