@@ -697,8 +697,8 @@ Error error_of(const PGresult* result) {
   if (error.hint.empty() && error.sqlstate == kReadOnly) {
     error.hint =
         "The server is a standby, or default_transaction_read_only is on. With several hosts in "
-        "the "
-        "database URL and target_session_attrs=read-write the one that can be written is found.";
+        "the database URL and target_session_attrs=read-write the one that can be written is "
+        "found.";
   }
   if (error.message.empty()) {
     // Errors that libpq made itself have no fields.
