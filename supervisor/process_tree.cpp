@@ -1,7 +1,6 @@
 #include "supervisor/process_tree.hpp"
 
 #include <dirent.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -9,7 +8,6 @@
 #include <unistd.h>
 
 #include <charconv>
-#include <iterator>
 #include <memory>
 #include <optional>
 #include <sstream>
@@ -17,7 +15,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/unique_fd.hpp"
+#include "base/proc.hpp"
 #include "contract/environment.hpp"
 #include "uv/child_process.hpp"
 
@@ -30,20 +28,8 @@ struct ProcessStat {
   unsigned long long start_time = 0;
 };
 
-// Empty when the process is gone. Not through a file stream: a process that ends between open and
-// read makes read fail with ESRCH, which a stream buffer turns into an exception.
-std::string proc_file(const std::string& path) {
-  const UniqueFd file(open(("/proc/" + path).c_str(), O_RDONLY | O_CLOEXEC));
-  std::string text;
-  char buffer[4'096];
-  for (;;) {
-    const ssize_t count = read(file.get(), buffer, sizeof buffer);
-    if (count <= 0) return text;
-    text.append(buffer, static_cast<std::size_t>(count));
-  }
-}
 std::string proc_file(int pid, const char* name) {
-  return proc_file(std::to_string(pid) + "/" + name);
+  return pgflow::proc_file(std::to_string(pid) + "/" + name);
 }
 
 std::optional<ProcessStat> process_stat(int pid) {
@@ -82,12 +68,6 @@ bool carries(int pid, const std::string& variable) {
   return false;
 }
 
-std::vector<int> our_children() {
-  const std::string self = std::to_string(getpid());
-  std::istringstream pids(proc_file(self + "/task/" + self + "/children"));
-  return {std::istream_iterator<int>(pids), {}};
-}
-
 }  // namespace
 
 unsigned long long process_start_time(int pid) {
@@ -97,7 +77,7 @@ unsigned long long process_start_time(int pid) {
 
 void kill_exactly(int pid, unsigned long long start_time) {
   // The descriptor first, the check after it: what it names cannot change between check and signal.
-  const UniqueFd process(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+  const UniqueFd process = open_pidfd(pid);
   if (!process || process_start_time(pid) != start_time) return;
   syscall(SYS_pidfd_send_signal, process.get(), SIGKILL, nullptr, 0);
 }
@@ -122,7 +102,7 @@ void become_subreaper() {
 }
 
 void reap_strangers() {
-  for (const int pid : our_children()) {
+  for (const int pid : children_of_first_thread()) {
     if (!uv::ChildProcess::awaits(pid)) waitpid(pid, nullptr, WNOHANG);
   }
 }

@@ -1,26 +1,25 @@
 #include "worker/command_tree.hpp"
 
-#include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
-#include <iterator>
 #include <map>
 #include <mutex>
 #include <set>
 #include <sstream>
 #include <string_view>
-#include <thread>
 
 #include "base/clock.hpp"
+#include "base/proc.hpp"
 
 namespace pgflow::worker {
 namespace {
@@ -37,26 +36,6 @@ std::set<std::string> marks;          // theirs, and those of commands that are 
 std::uint64_t last_child = 0;
 bool closed = false;  // the process ends: nothing may be started any more
 
-// Not through a file stream: a process that ends between open and read makes read fail with ESRCH,
-// which a stream buffer turns into an exception.
-std::string proc_file(const std::string& path) {
-  const UniqueFd file(open(("/proc/" + path).c_str(), O_RDONLY | O_CLOEXEC));
-  std::string text;
-  char buffer[4'096];
-  for (;;) {
-    const ssize_t count = read(file.get(), buffer, sizeof buffer);
-    if (count <= 0) return text;
-    text.append(buffer, static_cast<std::size_t>(count));
-  }
-}
-
-// The kernel gives orphans to the subreaper's first thread, and that thread lives as long as we do.
-std::vector<pid_t> adopted() {
-  const std::string self = std::to_string(getpid());
-  std::istringstream pids(proc_file(self + "/task/" + self + "/children"));
-  return {std::istream_iterator<pid_t>(pids), {}};
-}
-
 // The value of a process's mark; empty without one.
 std::string mark_of(pid_t pid) {
   const std::string start = std::string(kChildIdVariable) + "=";
@@ -67,38 +46,52 @@ std::string mark_of(pid_t pid) {
   return "";
 }
 
+void await_end(pid_t pid, SteadyClock::time_point limit) {
+  const UniqueFd process = open_pidfd(pid);
+  if (!process) return;
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(limit - SteadyClock::now());
+  pollfd ended{process.get(), POLLIN, 0};
+  poll(&ended, 1, static_cast<int>(std::max(0ms, left).count()));
+}
+
+struct Look {
+  bool found = false;          // what died or dies may leave children of its own: look again
+  std::vector<pid_t> dying{};  // killed, and not dead when we looked
+};
+
 // Looks once at every adopted process: reaps the dead, kills those that no living command answers
-// for. `ended`: a command that is dead but not reaped. True when another look is due, because what
-// died or dies may leave children of its own. A pid here cannot be somebody else's: these are our
-// children, and only we reap them.
-bool sweep_once(pid_t ended, std::set<pid_t>& killed) {
+// for. `ended`: a command that is dead but not reaped. A pid here cannot be somebody else's: these
+// are our children, and only we reap them.
+Look sweep_once(pid_t ended, std::set<pid_t>& killed) {
   const std::lock_guard lock(mutex);
   const auto dead = living.find(ended);
   const std::string_view dead_mark = dead == living.end() ? "" : std::string_view(dead->second);
   const bool alone = marks.size() == (dead == living.end() ? 0U : 1U);
-  bool again = false;
-  for (const pid_t pid : adopted()) {
+  Look look;
+  for (const pid_t pid : children_of_first_thread()) {
     if (living.contains(pid)) continue;
     if (waitpid(pid, nullptr, WNOHANG) == pid) {
-      again = true;
+      look.found = true;
       continue;
     }
     const std::string mark = mark_of(pid);
     if (mark.empty() ? !alone : mark != dead_mark && marks.contains(mark)) continue;
-    again = true;
+    look.found = true;
+    look.dying.push_back(pid);
     if (killed.insert(pid).second) kill(pid, SIGKILL);
   }
-  return again;
+  return look;
 }
 
 // Kills and reaps until nothing is left to be killed. Returns how many were alive.
 int sweep(pid_t ended) {
   std::set<pid_t> killed;
   const auto limit = SteadyClock::now() + kSweepLimit;
-  while (sweep_once(ended, killed) && SteadyClock::now() < limit) {
-    if (!killed.empty()) std::this_thread::sleep_for(1ms);
+  for (;;) {
+    const Look look = sweep_once(ended, killed);
+    if (!look.found || SteadyClock::now() >= limit) return static_cast<int>(killed.size());
+    for (const pid_t pid : look.dying) await_end(pid, limit);
   }
-  return static_cast<int>(killed.size());
 }
 
 class SpawnSetup {
@@ -184,7 +177,7 @@ Result<StartedCommand> start_command(const CommandStart& start) {
   if (failed != 0) {
     why = "cannot start " + arguments[0] + ": " + why_not_started(start, failed);
   } else {
-    started.ended.reset(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+    started.ended = open_pidfd(pid);
     if (!started.ended) why = "cannot watch " + arguments[0] + ": " + std::strerror(errno);
     if (closed) why = "the worker ends";
     if (why.empty()) {
@@ -228,7 +221,7 @@ CommandEnd reap_command(pid_t pid) {
 
 void reap_strangers() {
   const std::lock_guard lock(mutex);
-  for (const pid_t pid : adopted()) {
+  for (const pid_t pid : children_of_first_thread()) {
     if (!living.contains(pid)) waitpid(pid, nullptr, WNOHANG);
   }
 }
@@ -244,7 +237,7 @@ void kill_all_commands() {
     std::erase_if(living, [](const auto& child) {
       return waitpid(child.first, nullptr, WNOHANG) == child.first;
     });
-    std::this_thread::sleep_for(200us);
+    if (!living.empty()) await_end(living.begin()->first, limit);
   }
   living.clear();
   marks.clear();
