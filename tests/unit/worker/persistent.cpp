@@ -179,27 +179,27 @@ TEST_CASE("a result without output is null, of an array step an array", "[persis
 TEST_CASE("a cancel names its reason, and is answered", "[persistent]") {
   CommandStep step = persistent();
   const std::string pid = pid_of(step.run());
-  SECTION("at the deadline") {
-    worker::TaskStop stop;
-    auto running = run_beside(step, R"({"act":"finish"})", stop);
-    eventually("the command has the task", 10s, [&] { return step.log.has("info here"); });
-    stop.request(StopReason::timeout);
-    CHECK(completed(running.get()) == "\"timeout\"");
-  }
-  SECTION("when the worker ends") {
-    worker::TaskStop stop;
-    auto running = run_beside(step, R"({"act":"finish"})", stop);
-    eventually("the command has the task", 10s, [&] { return step.log.has("info here"); });
-    stop.request(StopReason::shutdown);
-    CHECK(completed(running.get()) == "\"shutdown\"");
-  }
-  SECTION("with an error, it has timed out") {
-    worker::TaskStop stop;
-    auto running = run_beside(step, R"({"act":"wait"})", stop);
-    eventually("the command has the task", 10s, [&] { return step.log.has("info here"); });
-    stop.request(StopReason::timeout);
-    CHECK(failure(running.get()) == "timed out after 3 s");
-  }
+  const auto [reason, word] = GENERATE(table<StopReason, std::string>({
+      {StopReason::timeout, "timeout"},
+      {StopReason::shutdown, "shutdown"},
+      {StopReason::cancelled, "cancelled"},
+  }));
+  worker::TaskStop stop;
+  auto running = run_beside(step, R"({"act":"finish"})", stop);
+  eventually("the command has the task", 10s, [&] { return step.log.has("info here"); });
+  stop.request(reason);
+  CHECK(completed(running.get()) == "\"" + word + "\"");
+  CHECK(pid_of(step.run()) == pid);
+}
+
+TEST_CASE("a command that answers its cancel with an error has timed out", "[persistent]") {
+  CommandStep step = persistent();
+  const std::string pid = pid_of(step.run());
+  worker::TaskStop stop;
+  auto running = run_beside(step, R"({"act":"wait"})", stop);
+  eventually("the command has the task", 10s, [&] { return step.log.has("info here"); });
+  stop.request(StopReason::timeout);
+  CHECK(failure(running.get()) == "timed out after 3 s");
   CHECK(pid_of(step.run()) == pid);
 }
 
