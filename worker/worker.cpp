@@ -906,6 +906,8 @@ void Worker::on_pulse(Pulse pulse) {
           {{"hint", "Its row in pgflow.workers is gone or stopped, so others may run its tasks."}}
       );
       exit_code_ = ExitCode::internal;
+      // Its tasks went with its row, whether or not the same answer could see that.
+      for (const auto& task : in_hand()) on_lost(task);
       return handle(Event::disowned);
   }
 }

@@ -2,6 +2,7 @@
 #include <signal.h>
 
 #include "integration/worker_harness.hpp"
+#include "support/sql_session.hpp"
 
 using namespace pgflow::test;
 
@@ -114,6 +115,25 @@ TEST_CASE("a worker that was released by somebody stops its handlers and exits 7
   CHECK(bench.ledger() == "start 1 t\ncancelled 1 t\n");
   CHECK(bench.task(run, "status") == "queued");
   CHECK(bench.task(run, "attempts_count") == "0");
+}
+
+TEST_CASE("a heartbeat that meets the release half done is told of the lost tasks", "[worker]") {
+  const ProbeBench bench;
+  const auto worker = bench.start_ready({"--step", "work", "--max-concurrent", "1"});
+  bench.run("wait");
+  eventually("the handler runs", 10s, [&] { return bench.noted("start 1 t"); });
+  SqlSession somebody(bench.database);
+  somebody.rows("begin; select pgflow.release_worker(worker_id, 'by a test') from pgflow.workers");
+  // Its view of the tasks is older than the commit, its view of its own row is not.
+  eventually("a heartbeat waits for the row", 15s, [&] {
+    return bench.database.value(
+               "select count(*) from pg_stat_activity where datname = current_database() and "
+               "wait_event_type = 'Lock' and query like '%heartbeat_with_tasks%'"
+           ) == "1";
+  });
+  somebody.rows("commit");
+  CHECK(worker->wait(15s) == 70);
+  CHECK(bench.ledger() == "start 1 t\ncancelled 1 t\n");
 }
 
 TEST_CASE("an unreachable database is given up after half a minute", "[worker]") {
