@@ -337,11 +337,15 @@ void Slot::bury() {
   const Verdict verdict = judge(last_);
   const ExitView exit{
       .time = WallClock::now(),
+      .flow_slug = pool_.flow.slug,
+      .step_slug = pool_.step.slug,
+      .slot = number_,
       .worker_id = worker_id_.text(),
       .pid = process_->pid(),
       .code = last_.exit.code,
       .signal = last_.exit.signal,
       .reason = verdict.reason,
+      .text = verdict.text,
       .in_flight = static_cast<int>(last_.in_flight.size()),
       .uptime = since(started_at_, *ended_at_),
   };

@@ -502,6 +502,10 @@ void Supervisor::changed() {
 
 Snapshot Supervisor::snapshot() const {
   Snapshot view;
+  view.name = settings_.supervisor.name;
+  view.generation = generation_;
+  view.pid = getpid();
+  view.config_file = settings_.file.string();
   view.phase = phase_;
   view.database_up = database_.up();
   view.pending_releases = releaser_ ? static_cast<int>(releaser_->pending()) : 0;
@@ -517,8 +521,12 @@ Snapshot Supervisor::snapshot() const {
     PoolView& out = view.pools.emplace_back();
     out.flow_slug = pool->flow.slug;
     out.step_slug = pool->step.slug;
-    out.max_concurrent = pool->step.max_concurrent;
-    out.failure = pool->failure;
+    out.state = !pool->failure.empty()      ? PoolState::failed
+                : pool->step.processes == 0 ? PoolState::zero
+                                            : PoolState::active;
+    out.reason = pool->failure;
+    out.processes = out.file_processes = pool->step.processes;
+    out.max_concurrent = out.file_max_concurrent = pool->step.max_concurrent;
     for (const auto& route : pool->manifest.routes) {
       if (route.step_slug == pool->step.slug) out.queue_name = route.queue_name;
     }
@@ -541,6 +549,24 @@ std::string_view to_string(Phase phase) {
       return "stopping";
     case Phase::stopped:
       return "stopped";
+  }
+  return "";
+}
+
+std::string_view to_string(PoolState state) {
+  switch (state) {
+    case PoolState::failed:
+      return "failed";
+    case PoolState::fenced:
+      return "fenced";
+    case PoolState::paused:
+      return "paused";
+    case PoolState::zero:
+      return "zero";
+    case PoolState::crashlooping:
+      return "crashlooping";
+    case PoolState::active:
+      return "active";
   }
   return "";
 }

@@ -116,10 +116,10 @@ class Screen {
       );
     }
     for (const supervisor::PoolView& pool : snapshot.pools) {
-      if (pool.failure.empty() || !failures_.insert(pool.flow_slug + "/" + pool.step_slug).second)
-        continue;
+      if (pool.state != supervisor::PoolState::failed) continue;
+      if (!failures_.insert(pool.flow_slug + "/" + pool.step_slug).second) continue;
       say(fmt::format(
-          "  {} {}/{}  {}", style_.red("✗"), pool.flow_slug, pool.step_slug, pool.failure
+          "  {} {}/{}  {}", style_.red("✗"), pool.flow_slug, pool.step_slug, pool.reason
       ));
     }
     if (!complete_ && std::ranges::all_of(snapshot.pools, is_full)) complete(snapshot);
