@@ -2,11 +2,11 @@
 
 #include <unistd.h>
 
-#include <array>
 #include <memory>
 #include <string_view>
 #include <utility>
 
+#include "base/proc.hpp"
 #include "log/log.hpp"
 #include "store/flow_store.hpp"
 #include "store/migrator.hpp"
@@ -15,12 +15,6 @@
 
 namespace pgflow::worker {
 namespace {
-
-std::string host_name() {
-  std::array<char, 256> name{};
-  ::gethostname(name.data(), name.size() - 1);
-  return name.data();
-}
 
 // One run of the sequence; lives in the callbacks of the step that is under way.
 struct Start : std::enable_shared_from_this<Start> {

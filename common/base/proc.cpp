@@ -4,6 +4,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <array>
 #include <iterator>
 #include <sstream>
 
@@ -30,6 +31,12 @@ std::vector<pid_t> children_of_first_thread() {
 
 UniqueFd open_pidfd(pid_t pid) {
   return UniqueFd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+}
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  gethostname(name.data(), name.size() - 1);
+  return name.data();
 }
 
 }  // namespace pgflow

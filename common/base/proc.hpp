@@ -1,4 +1,5 @@
-// What the kernel tells of processes: files under /proc, and descriptors that name one process.
+// What the kernel tells of processes and their host: files under /proc, descriptors that name one
+// process, the host's name.
 #pragma once
 
 #include <sys/types.h>
@@ -19,5 +20,7 @@ std::vector<pid_t> children_of_first_thread();
 
 // Readable once the process has ended; not open when there is none.
 UniqueFd open_pidfd(pid_t pid);
+
+std::string host_name();
 
 }  // namespace pgflow

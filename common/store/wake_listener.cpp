@@ -12,6 +12,8 @@ namespace {
 constexpr std::string_view kChannel = "pgflow_wake";
 constexpr pg::Query kBackend{"listen_backend", "select pg_catalog.pg_backend_pid()"};
 constexpr pg::Query kListen{"listen", "listen pgflow_wake"};
+constexpr std::string_view kFenceChannel = "pgflow_fences";
+constexpr pg::Query kListenToFences{"listen_fences", "listen pgflow_fences"};
 constexpr pg::Query kTest{"listen_test", "select pg_catalog.pg_notify('pgflow_wake', $1::text)"};
 constexpr std::chrono::seconds kTestLimit{1};
 
@@ -42,6 +44,7 @@ void WakeListener::listen() {
     }
     connection_.query(kListen, {}, [this](const Result<pg::Rows>& done) {
       if (!done) return deaf(done.error().message);
+      if (on_fence_) connection_.query(kListenToFences, {}, [](const Result<pg::Rows>&) {});
       connection_.query(kTest, {token_}, [this](const Result<pg::Rows>& sent) {
         if (sent && !hears_) test_timer_.start(kTestLimit);
       });
@@ -55,6 +58,7 @@ void WakeListener::forget() {
 }
 
 void WakeListener::heard(std::string_view channel, std::string_view payload) {
+  if (channel == kFenceChannel && on_fence_) return on_fence_();
   if (channel != kChannel) return;
   if (payload == token_) {
     hears_ = true;

@@ -1,9 +1,11 @@
-// Hears that there may be new work in a queue, where the connection carries notifications.
+// Hears that there may be new work in a queue, or another fence, where the connection carries
+// notifications.
 #pragma once
 
 #include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "pg/connection.hpp"
 #include "uv/timer.hpp"
@@ -24,6 +26,10 @@ class WakeListener {
   WakeListener(const WakeListener&) = delete;
   WakeListener& operator=(const WakeListener&) = delete;
 
+  // For who wants to hear that a fence was put up or lifted, too (channel pgflow_fences); before
+  // listen().
+  void on_fence(std::function<void()> on_fence) { on_fence_ = std::move(on_fence); }
+
   // The connection is up, or up again.
   void listen();
   // The connection is down.
@@ -37,6 +43,7 @@ class WakeListener {
 
   pg::Connection& connection_;
   const std::function<void(std::string_view)> on_wake_;
+  std::function<void()> on_fence_;
   const std::string token_;
   uv::Timer test_timer_;
   bool hears_ = false;

@@ -7,8 +7,8 @@ before=$(contents "$database")
 fresh=$(dump "$database")
 pgflow "$database" migrate up >/dev/null
 newest=$(dump "$database")
-[[ $(ask "$database" "select pgflow.configure_events(array['notify'])" && ask "$database" 'select version from pgflow.schema_migrations order by 1 desc limit 1') == *3 ]] ||
-  fail "version 3 is the newest"
+[[ $(ask "$database" "select pgflow.configure_events(array['notify'])" && ask "$database" 'select version from pgflow.schema_migrations order by 1 desc limit 1') == *4 ]] ||
+  fail "version 4 is the newest"
 
 # refused <what> <expected text> <arguments…>
 refused() {
@@ -24,22 +24,23 @@ ask "$database" "select pgflow.register_worker('00000000-0000-4000-8000-00000000
 refused 'not while workers run' 'worker 00000000-0000-4000-8000-00000000000b of order' --to 2
 ask "$database" "delete from pgflow.workers where worker_id = '00000000-0000-4000-8000-00000000000b'"
 ask "$database" "update pgflow.step_tasks set crash_count = 1 where step_slug = 'eachLine' and task_index = 0"
-refused 'not while crashes are counted' 'task eachLine[0] of run 00000000-0000-4000-8000-000000000001: 1 crash(es)'
+refused 'not while crashes are counted' 'task eachLine[0] of run 00000000-0000-4000-8000-000000000001: 1 crash(es)' --to 2
 ask "$database" "update pgflow.step_tasks set crash_count = 0"
 fence=00000000-0000-4000-8000-0000000000fe
 ask "$database" "select pgflow.fence_functions('$fence', 'secret', array['other'], 'me', 'deployment')" >/dev/null
-refused 'not while a fence stands' "fence $fence of me around other"
+refused 'not while a fence stands' "fence $fence of me around other" --to 2
 ask "$database" "select pgflow.unfence_functions('$fence', 'secret'); delete from pgflow.worker_functions where function_name = 'other'" >/dev/null
 ask "$database" "select pgflow.ensure_flow_compiled('stepped', '{\"steps\": [{\"slug\": \"a\"}]}', 'step')" >/dev/null
 refused 'not with flows in step mode, all or nothing' 'flow "stepped" is in step mode' --to 1
 ask "$database" "select pgflow.delete_flow_and_data('stepped')" >/dev/null
 refused 'not below the first' 'drop schema pgflow cascade' --to 0
-refused 'not forward' 'not an earlier version' --to 4
+refused 'not forward' 'not an earlier version' --to 5
 
 # The text of the way back is what is executed.
 copy "$database" "down_by_hand_$$"
-pgflow "$database" migrate down | grep -q '0003_supervised_workers undone' || fail "one back is the default"
-"$pgflow_program" migrate sql --from 3 --to 2 | psql -XqAtd "down_by_hand_$$" -v ON_ERROR_STOP=1 >/dev/null
+pgflow "$database" migrate down | grep -q '0004_supervisors undone' || fail "one back is the default"
+pgflow "$database" migrate down --to 2 | grep -q '0003_supervised_workers undone' || fail "and further"
+"$pgflow_program" migrate sql --from 4 --to 2 | psql -XqAtd "down_by_hand_$$" -v ON_ERROR_STOP=1 >/dev/null
 same_dump "$database" "down_by_hand_$$" "migrate sql prints what migrate down does"
 ask "$database" "select count(*) from pg_proc where pronamespace = 'pgflow'::regnamespace and proname not in ('_emit', '_emits')" | grep -qx 0 ||
   fail "functions of a newer program are left"

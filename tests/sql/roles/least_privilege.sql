@@ -3,7 +3,7 @@
 \ir ../../../sql/operator/prune_data_older_than.sql
 \ir ../../../sql/operator/roles.sql
 \ir ../../../sql/operator/roles.sql
-select plan(93);
+select plan(97);
 
 -- What a statement answers for a role: its first value, or the SQLSTATE of the refusal.
 create function tap.as_role(p_role text, p_sql text) returns text language plpgsql as $$
@@ -137,6 +137,7 @@ select refused('worker', statement) from unnest(array[
   $$ select pgflow.cancel_run(gen_random_uuid()) $$,
   $$ select pgflow.fence_functions(gen_random_uuid(), 't', array['threads/a'], 'me', 'why') $$,
   $$ select pgflow.deprecate_workers(array['threads/a']) $$,
+  $$ select pgflow.supervisor_heartbeat(gen_random_uuid(), 'n', 'h', 1, array['threads/a']) $$,
   $$ select pgflow.release_worker(gen_random_uuid(), 'dead') $$,
   $$ select pgflow.requeue_stalled_tasks() $$,
   $$ select pgflow.prune_data_older_than('1 day') $$,
@@ -180,6 +181,9 @@ select refused('reader', statement) from unnest(array[
 -- An operator.
 select answers('operator', $$ select count(*) from pgflow.fence_functions(gen_random_uuid(), 't', array['later/x'], 'me', 'why') $$, '1');
 select answers('operator', $$ select string_agg(function_name, ',') from pgflow.drain_status(array['later/x']) $$, 'later/x');
+select answers('operator', $$ select count(*) from pgflow.supervisor_heartbeat('00000000-0000-4000-8000-00000000000a', 'n', 'h', 1, array['later/x']) $$, '1');
+select answers('operator', $$ select pgflow.ack_fence((select fence_id from pgflow.fences), '00000000-0000-4000-8000-00000000000a') $$, 'true');
+select answers('operator', $$ select count(*) from pgflow.pending_fence_acks((select fence_id from pgflow.fences)) $$, '0');
 select answers('operator', $$ select count(*) from pgflow.unfence_functions((select fence_id from pgflow.fences), 't') $$, '1');
 select answers('operator', $$ select pgflow.deprecate_workers(array['later/x']) $$, '1');
 select answers('operator', format('select pgflow.release_worker(%L, ''gone'')', :w2), '1');

@@ -1,6 +1,6 @@
 -- The migrations build what sql-core 2 lists.
 begin;
-select plan(16);
+select plan(18);
 
 select columns_are('pgflow', 'flows', array[
   'flow_slug', 'opt_max_attempts', 'opt_base_delay', 'opt_timeout', 'queue_mode', 'created_at'
@@ -34,6 +34,10 @@ select columns_are('pgflow', 'fences', array[
   'fence_id', 'function_names', 'recorded', 'owner', 'reason', 'token_hash', 'created_at', 'lifted_at', 'forced_reason'
 ]);
 select columns_are('pgflow', 'fenced_functions', array['function_name', 'fence_id']);
+select columns_are('pgflow', 'supervisors', array[
+  'generation', 'name', 'host_id', 'pid', 'function_names', 'started_at', 'last_seen_at', 'stopped_at'
+]);
+select columns_are('pgflow', 'fence_acks', array['fence_id', 'generation', 'acked_at']);
 select is(
   (select string_agg(attname || ' ' || format_type(atttypid, atttypmod), ', ' order by attnum)
      from pg_attribute where attrelid = 'pgflow.step_task_record'::regclass),
