@@ -57,6 +57,11 @@ Verdict ended_with_code(const LastMoments& last) {
   if (code == number(ExitCode::ok)) {
     const bool abandoned = !last.in_flight.empty() && !last.drained;
     verdict.reason = last.drained ? "drained" : abandoned ? "left_with_tasks" : "left";
+    if (last.drained && last.external_signal != 0) {
+      verdict.reason = "external_term";
+      verdict.text = "was told to end from outside with " + signal_text(last.external_signal);
+      return verdict;
+    }
     verdict.text = abandoned ? "ended with exit code 0 while it ran tasks" : "ended by itself";
     if (abandoned) verdict.reaction = ExitReaction::crash;
     return verdict;
@@ -78,7 +83,7 @@ Verdict ended_with_code(const LastMoments& last) {
 
 Verdict judge(const LastMoments& last) {
   Verdict verdict = last.exit.signal != 0 ? died_of_signal(last) : ended_with_code(last);
-  const bool by_itself = verdict.reason == "crash_signal" ||
+  const bool by_itself = verdict.reason == "crash_signal" || verdict.reason == "oom" ||
                          (last.exit.signal == 0 && verdict.reaction == ExitReaction::crash);
   if (by_itself && last.in_flight.size() == 1) {
     verdict.guilty.emplace_back(last.in_flight.begin()->first);

@@ -21,7 +21,9 @@ struct LastMoments {
   bool was_ready = false;       // it said READY
   bool pool_was_ready = false;  // another worker of its pool did, since the supervisor started
   bool drained = false;         // it said DRAINED
+  int external_signal = 0;      // somebody else than we has told it to end
   std::optional<contract::Fatal> fatal;
+  std::int64_t rss_bytes = 0;                             // as it last said
   std::map<std::int64_t, contract::TaskStart> in_flight;  // by message id
 };
 

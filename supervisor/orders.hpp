@@ -22,16 +22,16 @@ struct PoolName {
 
 // What is given changes, the rest stays.
 struct ScaleOrder {
-  std::optional<int> processes;       // from 0 to 1000
-  std::optional<int> max_concurrent;  // from 1 to 10000
-  std::optional<Milliseconds> ttl;    // back to the config file's values after this time
+  std::optional<int> processes{};       // from 0 to 1000
+  std::optional<int> max_concurrent{};  // from 1 to 10000
+  std::optional<Milliseconds> ttl{};    // back to the config file's values after this time
 };
 
 // Workers finish what they hold and leave, and none is started, until it is resumed.
 struct PauseOrder {
   std::string reason;
-  std::optional<Milliseconds> deadline;  // after it tasks are given back; none: the longest step
-                                         // time-out is enough
+  std::optional<Milliseconds> deadline{};  // after it tasks are given back; none: the longest step
+                                           // time-out is enough
 };
 
 // All on the supervisor's own thread. Errors: kind "pool_unknown", "worker_unknown",

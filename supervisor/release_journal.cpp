@@ -1,16 +1,14 @@
 #include "supervisor/release_journal.hpp"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <fstream>
 #include <optional>
 
 #include "json/value.hpp"
 #include "json/writer.hpp"
+#include "supervisor/state_file.hpp"
 
 namespace pgflow::supervisor {
 namespace {
@@ -31,16 +29,6 @@ std::string line_of_done(WorkerId worker_id) {
   json::Writer writer;
   writer.begin_object().key("done").string(worker_id.text()).end_object();
   return writer.take() + "\n";
-}
-
-bool write_all(int fd, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = write(fd, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return false;
-    text.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return true;
 }
 
 void forget(std::deque<Release>& pending, WorkerId worker_id) {
@@ -69,13 +57,10 @@ void read_line(const std::string& line, std::deque<Release>& pending) {
   pending.push_back(std::move(release));
 }
 
-Error unusable(const std::filesystem::path& file) {
-  return {
-      .kind = "state_dir_unusable",
-      .message = "Cannot write " + file.string() + ".",
-      .detail = std::strerror(errno),
-      .hint = "Releases of dead workers are kept in memory until it can be written."
-  };
+// Says what becomes of the releases.
+Error in_memory(Error error) {
+  error.hint = "Releases of dead workers are kept in memory until it can be written.";
+  return error;
 }
 
 }  // namespace
@@ -85,7 +70,7 @@ Result<ReleaseJournal> ReleaseJournal::open(const std::filesystem::path& file) {
   std::ifstream lines(file);
   for (std::string line; std::getline(lines, line);) read_line(line, pending);
   ReleaseJournal journal(file, std::move(pending));
-  if (!journal.rewrite()) return fail(unusable(file));
+  if (!journal.rewrite()) return fail(in_memory(file_unusable(file)));
   return journal;
 }
 
@@ -93,7 +78,7 @@ Result<void> ReleaseJournal::add(Release release) {
   const std::string line = line_of(release);
   forget(pending_, release.worker_id);
   pending_.push_back(std::move(release));
-  if (!append(line) || fsync(fd_.get()) != 0) return fail(unusable(file_));
+  if (!append(line) || fsync(fd_.get()) != 0) return fail(in_memory(file_unusable(file_)));
   return {};
 }
 
@@ -116,18 +101,12 @@ void ReleaseJournal::postpone(WorkerId worker_id) {
   if (found != pending_.end()) std::rotate(found, found + 1, pending_.end());
 }
 
-// A new file under the old name: at every moment one of the two is whole.
 bool ReleaseJournal::rewrite() {
-  const std::filesystem::path fresh = file_.string() + ".new";
-  UniqueFd fd(::open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0644));
-  if (!fd) return false;
   std::string text;
   for (const Release& release : pending_) text += line_of(release);
-  if (!write_all(fd.get(), text) || fsync(fd.get()) != 0) return false;
-  if (rename(fresh.c_str(), file_.c_str()) != 0) return false;
-  const UniqueFd folder(::open(file_.parent_path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (folder) fsync(folder.get());
-  fd_ = std::move(fd);
+  auto fresh = replace_file(file_, text);
+  if (!fresh) return false;
+  fd_ = std::move(*fresh);
   lines_ = static_cast<int>(pending_.size());
   return true;
 }

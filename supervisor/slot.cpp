@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <random>
+#include <utility>
 
 #include "base/bug.hpp"
 #include "base/strong.hpp"
 #include "log/log.hpp"
 #include "supervisor/instance_lock.hpp"
+#include "supervisor/pool.hpp"
 #include "supervisor/process_tree.hpp"
 
 namespace pgflow::supervisor {
@@ -16,6 +18,8 @@ namespace {
 constexpr Milliseconds kLockHeldWait{250};
 // A worker that closed its socket may be on its way out.
 constexpr Milliseconds kBrokenGrace{2'000};
+// One heartbeat may wait this long for its answer (pg::ConnectionOptions::query_timeout).
+constexpr Milliseconds kLongestHeartbeat{30'000};
 constexpr Milliseconds kSweepInterval{20};
 constexpr Milliseconds kSweepLimit{5'000};
 
@@ -36,7 +40,7 @@ Slot::Slot(uv::Loop& loop, SlotHost& host, Pool& pool, int number)
       pool_(pool),
       number_(number),
       lock_path_(slot_lock_path(
-          host.settings().supervisor.state_dir, pool.flow.slug, pool.step.slug, number
+          host.settings().supervisor.state_dir, pool.flow().slug, pool.step().slug, number
       )),
       policy_(host.settings().defaults.restart),
       restart_timer_(loop, [this] { handle(SlotEvent::due); }),
@@ -57,14 +61,32 @@ void Slot::want_up() {
   handle(SlotEvent::order_up);
 }
 
-void Slot::want_down(Milliseconds deadline, const std::string& reason) {
+void Slot::want_down(std::optional<Milliseconds> deadline, const std::string& reason) {
   wanted_up_ = false;
-  drain_deadline_ = deadline;
+  if (deadline) {
+    const auto end = SteadyClock::now() + *deadline;
+    drain_deadline_ = std::min(drain_deadline_.value_or(end), end);
+  }
   drain_reason_ = reason;
   // A worker that is not ready holds no task: it has nothing to finish.
   if (state_ == SlotState::starting && !ended_at_ && last_.our_reason.empty())
     last_.our_reason = "stopped_at_start";
   handle(SlotEvent::order_down);
+}
+
+void Slot::leave_and_return(const std::string& reason) {
+  drain_reason_ = reason;
+  handle(SlotEvent::order_leave);
+}
+
+void Slot::set_concurrency(int max_concurrent) {
+  if (state_ != SlotState::ready || ended_at_ || max_concurrent == concurrency_) return;
+  concurrency_ = max_concurrent;
+  process_->send(contract::SetLimits{max_concurrent});
+  log::info(
+      "worker.limits",
+      {{"slot", name()}, {"worker_id", worker_id_}, {"concurrency", max_concurrent}}
+  );
 }
 
 void Slot::kill() {
@@ -113,6 +135,7 @@ void Slot::act(SlotAction action) {
       break;
     case SlotAction::schedule_start:
       restart_timer_.start(next_wait_);
+      next_start_at_ = SteadyClock::now() + next_wait_;
       break;
     case SlotAction::cancel_start:
       restart_timer_.stop();
@@ -122,17 +145,23 @@ void Slot::act(SlotAction action) {
       break;
     case SlotAction::watch_health:
       deadline_timer_.stop();
-      ready_at_ = moved_at_ = SteadyClock::now();
+      ready_at_ = moved_at_ = beat_at_ = SteadyClock::now();
       break;
     case SlotAction::ask_to_drain:
-      process_->send(contract::Drain{drain_deadline_.count(), drain_reason_});
-      deadline_timer_.start(drain_deadline_ + settings.supervisor.kill_margin);
+      ask_to_drain();
       break;
     case SlotAction::kill_process:
       deadline_timer_.stop();
       process_->kill();
       break;
   }
+}
+
+void Slot::ask_to_drain() {
+  if (!drain_deadline_) return process_->send(contract::Drain{std::nullopt, drain_reason_});
+  const auto left = std::max(since(SteadyClock::now(), *drain_deadline_), Milliseconds{0});
+  process_->send(contract::Drain{left.count(), drain_reason_});
+  deadline_timer_.start(left + host_.settings().supervisor.kill_margin);
 }
 
 // --- a process begins
@@ -160,6 +189,8 @@ void Slot::start() {
   last_ = {};
   said_hello_ = false;
   queue_name_.clear();
+  drain_deadline_.reset();
+  tasks_done_ = 0;
   ready_at_.reset();
   ended_at_.reset();
   started_at_ = moved_at_ = SteadyClock::now();
@@ -172,11 +203,11 @@ void Slot::start() {
   UniqueFd note(dup(lock_fd));
   auto process = WorkerProcess::start(
       loop_,
-      {.flow = pool_.flow,
-       .step = pool_.step,
+      {.flow = pool_.flow(),
+       .step = pool_.step(),
        .slot = name(),
        .worker_id = worker_id_,
-       .revision = pool_.manifest.fingerprint,
+       .revision = pool_.manifest().fingerprint,
        .database_url = host_.settings().database.url},
       std::move(**lock),
       {.message = [this](contract::FromWorker message) { on_message(std::move(message)); },
@@ -214,12 +245,14 @@ void Slot::hear(const contract::Hello& hello) {
     );
   }
   said_hello_ = true;
-  process_->send(contract::Welcome{host_.generation(), pool_.step.max_concurrent});
+  concurrency_ = pool_.max_concurrent();
+  process_->send(contract::Welcome{host_.generation(), concurrency_});
 }
 
 void Slot::hear(const contract::Ready& ready) {
   if (state_ == SlotState::ready) return;  // said twice: harmless
-  last_.was_ready = pool_.was_ready = true;
+  last_.was_ready = true;
+  pool_.worker_ready();
   queue_name_ = ready.queue_name;
   log::info(
       "worker.ready",
@@ -232,9 +265,15 @@ void Slot::hear(const contract::Ready& ready) {
 }
 
 void Slot::hear(const contract::Ping& ping) {
-  if (ping.loop_seq == loop_seq_) return;
-  loop_seq_ = ping.loop_seq;
-  moved_at_ = SteadyClock::now();
+  last_.rss_bytes = ping.rss_bytes;
+  const auto most = host_.settings().defaults.hard_memory;
+  if (most > 0 && ping.rss_bytes > most) return condemn("oom");
+  const auto now = SteadyClock::now();
+  if (std::exchange(loop_seq_, ping.loop_seq) != ping.loop_seq) moved_at_ = now;
+  if (std::exchange(heartbeat_seq_, ping.heartbeat_seq) != ping.heartbeat_seq) beat_at_ = now;
+  // The order was lost: the socket was full.
+  if (state_ == SlotState::ready && ping.concurrency != concurrency_)
+    process_->send(contract::SetLimits{concurrency_});
 }
 
 void Slot::hear(const contract::TaskStart& task) {
@@ -244,6 +283,8 @@ void Slot::hear(const contract::TaskStart& task) {
 
 void Slot::hear(const contract::TaskEnd& task) {
   last_.in_flight.erase(task.msg_id);
+  ++tasks_done_;
+  pool_.task_ended();
   host_.changed();
 }
 
@@ -274,6 +315,10 @@ void Slot::hear(const contract::Drained& drained) {
   );
 }
 
+void Slot::hear(const contract::ExternalTerm& term) {
+  last_.external_signal = term.signal;
+}
+
 void Slot::hear(const contract::Fatal& fatal) {
   last_.fatal = fatal;
 }
@@ -301,8 +346,12 @@ void Slot::check_watchdog(SteadyClock::time_point now, bool grace) {
   if (ended_at_ || (state_ != SlotState::ready && state_ != SlotState::draining)) return;
   process_->receive();  // what came while we were busy counts
   if (ended_at_ || !ready_at_) return;
-  if (grace) moved_at_ = now;
-  if (since(moved_at_, now) >= host_.settings().defaults.watchdog) condemn("hung");
+  if (grace) moved_at_ = beat_at_ = now;
+  const auto watchdog = host_.settings().defaults.watchdog;
+  if (since(moved_at_, now) >= watchdog) return condemn("hung");
+  // Its loop lives, and so do its tasks: it may finish them.
+  if (state_ == SlotState::ready && since(beat_at_, now) >= watchdog + kLongestHeartbeat)
+    pool_.replace(worker_id_, "heartbeat_stands_still");
 }
 
 void Slot::condemn(std::string reason) {
@@ -333,12 +382,12 @@ void Slot::sweep() {
 }
 
 void Slot::bury() {
-  last_.pool_was_ready = pool_.was_ready;
+  last_.pool_was_ready = pool_.was_ready();
   const Verdict verdict = judge(last_);
   const ExitView exit{
       .time = WallClock::now(),
-      .flow_slug = pool_.flow.slug,
-      .step_slug = pool_.step.slug,
+      .flow_slug = pool_.flow().slug,
+      .step_slug = pool_.step().slug,
       .slot = number_,
       .worker_id = worker_id_.text(),
       .pid = process_->pid(),
@@ -346,10 +395,12 @@ void Slot::bury() {
       .signal = last_.exit.signal,
       .reason = verdict.reason,
       .text = verdict.text,
-      .in_flight = static_cast<int>(last_.in_flight.size()),
+      .in_flight = in_flight(),
+      .rss_bytes = last_.rss_bytes,
       .uptime = since(started_at_, *ended_at_),
   };
-  const bool by_order = !wanted_up_ && verdict.reaction == contract::ExitReaction::replace;
+  const bool told_to_leave = state_ == SlotState::draining || !wanted_up_;
+  const bool by_order = told_to_leave && verdict.reaction == contract::ExitReaction::replace;
   const auto level = by_order ? log::Level::info : log::Level::warn;
   const Error fatal =
       last_.fatal
@@ -364,6 +415,7 @@ void Slot::bury() {
       {"signal", exit.signal},
       {"reason", exit.reason},
       {"in_flight", exit.in_flight},
+      {"rss_bytes", exit.rss_bytes},
       {"guilty", static_cast<int>(verdict.guilty.size())},
       {"uptime_ms", exit.uptime},
       {"was", to_string(state_)},
@@ -374,8 +426,9 @@ void Slot::bury() {
   const std::size_t count = std::size(fields) - (last_.fatal ? 0 : 3);
   log::write(level, "worker.exited", {fields, count});
 
-  const Milliseconds healthy = ready_for();
+  const Milliseconds healthy = ready_for(*ended_at_);
   last_exit_ = exit;
+  host_.exited(exit);
   host_.release({worker_id_, "Worker process " + verdict.text + ".", verdict.guilty});
   clear_slot_owner(lock_path_);
   process_.reset();
@@ -383,29 +436,27 @@ void Slot::bury() {
   last_ = {};
   ended_at_.reset();
 
-  if (verdict.reaction == contract::ExitReaction::give_up) {
+  const bool is_final = pool_.has_failed() || verdict.reaction == contract::ExitReaction::give_up;
+  if (!wanted_up_ || is_final) {
     handle(wanted_up_ ? SlotEvent::exited_final : SlotEvent::exited_down);
-    if (pool_.failure.empty()) host_.pool_failed(pool_, verdict.text);
-    return;
+    return pool_.worker_exited(verdict);
   }
-  if (!wanted_up_) return handle(SlotEvent::exited_down);
-  if (!pool_.failure.empty()) return handle(SlotEvent::exited_final);
-  next_wait_ = policy_.wait_after(verdict.reaction, healthy, dice());
+  next_wait_ = by_order ? Milliseconds{0} : policy_.wait_after(verdict.reaction, healthy, dice());
   log::info(
       "slot.restart", {{"slot", name()}, {"wait_ms", next_wait_}, {"crashes", policy_.crashes()}}
   );
   handle(SlotEvent::exited_again);
+  pool_.worker_exited(verdict);
 }
 
 // --- views
 
-Milliseconds Slot::ready_for() const {
-  return ready_at_ && ended_at_ ? since(*ready_at_, *ended_at_) : Milliseconds{0};
+Milliseconds Slot::ready_for(SteadyClock::time_point now) const {
+  return ready_at_ ? since(*ready_at_, now) : Milliseconds{0};
 }
 
 std::string Slot::name() const {
-  if (pool_.step.slug.empty()) return fmt::format("{}#{}", pool_.flow.slug, number_);
-  return fmt::format("{}/{}#{}", pool_.flow.slug, pool_.step.slug, number_);
+  return fmt::format("{}#{}", pool_.name(), number_);
 }
 
 SlotView Slot::view() const {
@@ -415,8 +466,13 @@ SlotView Slot::view() const {
       .wanted_up = wanted_up_,
       .worker_id = worker_id_.text(),
       .pid = process_ ? static_cast<int>(process_->pid()) : 0,
-      .in_flight = static_cast<int>(last_.in_flight.size()),
+      .in_flight = in_flight(),
+      .rss_bytes = last_.rss_bytes,
+      .tasks_done = tasks_done_,
       .uptime = process_ ? since(started_at_, SteadyClock::now()) : Milliseconds{0},
+      .next_start_in = state_ == SlotState::backoff
+                           ? std::max(since(SteadyClock::now(), next_start_at_), Milliseconds{0})
+                           : Milliseconds{0},
       .crashes = policy_.crashes(),
       .last_exit = last_exit_,
   };

@@ -20,16 +20,8 @@
 
 namespace pgflow::supervisor {
 
+class Pool;
 class Slot;
-
-// All slots of one step, or of one flow in queue mode "flow".
-struct Pool {
-  const settings::FlowSettings& flow;
-  const settings::StepSettings& step;
-  const contract::Manifest& manifest;
-  std::string failure{};   // not empty: permanent, no further starts
-  bool was_ready = false;  // a worker of it was, since the supervisor started
-};
 
 // What a slot needs from the supervisor around it.
 class SlotHost {
@@ -39,10 +31,13 @@ class SlotHost {
   virtual void ask_permission(Slot& slot) = 0;
   virtual void leave_queue(Slot& slot) = 0;
   virtual void release(Release release) = 0;
-  virtual void pool_failed(Pool& pool, const std::string& reason) = 0;
   // A worker has ended what others may have waited for in this queue.
   virtual void wake_queue(std::string_view queue_name, const Slot* except) = 0;
+  // Told after every change of a slot, and of what is in its hands.
   virtual void changed() = 0;
+  virtual void exited(ExitView exit) = 0;
+  // For the connections of one worker more than wanted.
+  virtual bool has_room() const = 0;
   virtual bool database_up() const = 0;
   virtual const settings::Settings& settings() const = 0;
   virtual const std::string& generation() const = 0;
@@ -56,9 +51,15 @@ class Slot {
 
   // Orders.
   void want_up();
-  void want_down(Milliseconds deadline, const std::string& reason);
+  // Without a deadline each task ends by its own time-out. The earliest deadline stands.
+  void want_down(std::optional<Milliseconds> deadline, const std::string& reason);
+  // Its worker finishes, then another one comes.
+  void leave_and_return(const std::string& reason);
   void kill();
   void give_up();
+  // SIGKILL, and another worker.
+  void condemn(std::string reason);
+  void set_concurrency(int max_concurrent);
 
   // The permission that was asked for.
   void start();
@@ -68,13 +69,24 @@ class Slot {
   void check_watchdog(SteadyClock::time_point now, bool grace);
 
   SlotState state() const { return state_; }
+  bool wanted_up() const { return wanted_up_; }
+  int number() const { return number_; }
+  Pool& pool() const { return pool_; }
+  std::string name() const;
+  // Of the process; nil, zero, without one.
+  WorkerId worker_id() const { return worker_id_; }
+  int in_flight() const { return static_cast<int>(last_.in_flight.size()); }
+  std::int64_t tasks_done() const { return tasks_done_; }
+  std::int64_t rss_bytes() const { return last_.rss_bytes; }
+  SteadyClock::time_point started_at() const { return started_at_; }
+  Milliseconds ready_for(SteadyClock::time_point now) const;
   // The queue that its worker polls; empty before it is ready.
   const std::string& queue_name() const { return queue_name_; }
-  Pool& pool() const { return pool_; }
   SlotView view() const;
 
  private:
   void handle(SlotEvent event);
+  void ask_to_drain();
   void act(SlotAction action);
 
   void on_message(contract::FromWorker message);
@@ -92,13 +104,11 @@ class Slot {
   void hear(const contract::Work& work);
   void hear(const contract::DatabaseState& database);
   void hear(const contract::Drained& drained);
+  void hear(const contract::ExternalTerm& term);
   void hear(const contract::Fatal& fatal);
   void hear(const contract::Unknown& unknown);
 
-  void condemn(std::string reason);
   void on_start_deadline();
-  Milliseconds ready_for() const;
-  std::string name() const;
 
   uv::Loop& loop_;
   SlotHost& host_;
@@ -112,8 +122,10 @@ class Slot {
   Milliseconds next_wait_{0};
   std::optional<ExitView> last_exit_;
 
+  SteadyClock::time_point next_start_at_;
+
   // The drain that was ordered.
-  Milliseconds drain_deadline_{0};
+  std::optional<SteadyClock::time_point> drain_deadline_;
   std::string drain_reason_;
 
   // The process, from start() to bury().
@@ -125,8 +137,12 @@ class Slot {
   SteadyClock::time_point started_at_;
   std::optional<SteadyClock::time_point> ready_at_;
   std::optional<SteadyClock::time_point> ended_at_;
+  int concurrency_ = 0;  // as it was told
+  std::int64_t tasks_done_ = 0;
   std::uint64_t loop_seq_ = 0;
   SteadyClock::time_point moved_at_;  // when loop_seq_ last changed
+  std::uint64_t heartbeat_seq_ = 0;
+  SteadyClock::time_point beat_at_;  // when heartbeat_seq_ last changed
 
   uv::Timer restart_timer_;
   uv::Timer deadline_timer_;  // of the start, then of the drain, then of the sweep

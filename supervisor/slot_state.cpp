@@ -16,6 +16,7 @@ std::string_view to_string(SlotEvent event) {
       "order_up",
       "order_down",
       "order_kill",
+      "order_leave",
       "give_up",
       "due",
       "spawned",

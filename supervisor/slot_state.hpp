@@ -24,6 +24,7 @@ enum class SlotEvent : unsigned char {
   order_up,      // wanted up
   order_down,    // wanted down: finish the work in hand
   order_kill,    // wanted down, now
+  order_leave,   // wanted up, by another worker: this one finishes
   give_up,       // the pool has failed: no further starts
   due,           // the back-off is over
   spawned,       // the process exists
@@ -62,15 +63,15 @@ inline constexpr SlotGrid kSlotGrid = [] {
   constexpr auto watch   = SlotGrid::go(S::starting, A::watch_start),      open    = SlotGrid::go(S::ready, A::watch_health);
   constexpr auto drain   = SlotGrid::go(S::draining, A::ask_to_drain),     kill    = SlotGrid::go(S::killing, A::kill_process);
   return SlotGrid{{{
-    //            order_up  order_down  order_kill  give_up  due      spawned  not_spawned  ready  overdue  exited_again  exited_down  exited_final
-    /*down    */ {enqueue,  stay,       stay,       failed,  bug,     bug,     bug,         bug,   bug,     bug,          bug,         bug},
-    /*backoff */ {stay,     cancel,     cancel,     stop,    enqueue, bug,     bug,         bug,   bug,     bug,          bug,         bug},
-    /*queued  */ {stay,     leave,      leave,      quit,    bug,     watch,   retry,       bug,   bug,     bug,          bug,         bug},
-    /*starting*/ {stay,     kill,       kill,       stay,    bug,     bug,     bug,         open,  kill,    retry,        bug,         failed},
-    /*ready   */ {stay,     drain,      kill,       stay,    bug,     bug,     bug,         bug,   kill,    retry,        bug,         failed},
-    /*draining*/ {stay,     stay,       kill,       stay,    bug,     bug,     bug,         stay,  kill,    retry,        down,        failed},
-    /*killing */ {stay,     stay,       stay,       stay,    bug,     bug,     bug,         stay,  stay,    retry,        down,        failed},
-    /*failed  */ {stay,     down,       down,       stay,    bug,     bug,     bug,         bug,   bug,     bug,          bug,         bug},
+    //            order_up  order_down  order_kill  order_leave  give_up  due      spawned  not_spawned  ready  overdue  exited_again  exited_down  exited_final
+    /*down    */ {enqueue,  stay,       stay,       stay,        failed,  bug,     bug,     bug,         bug,   bug,     bug,          bug,         bug},
+    /*backoff */ {stay,     cancel,     cancel,     stay,        stop,    enqueue, bug,     bug,         bug,   bug,     bug,          bug,         bug},
+    /*queued  */ {stay,     leave,      leave,      stay,        quit,    bug,     watch,   retry,       bug,   bug,     bug,          bug,         bug},
+    /*starting*/ {stay,     kill,       kill,       stay,        stay,    bug,     bug,     bug,         open,  kill,    retry,        bug,         failed},
+    /*ready   */ {stay,     drain,      kill,       drain,       stay,    bug,     bug,     bug,         bug,   kill,    retry,        bug,         failed},
+    /*draining*/ {stay,     drain,      kill,       stay,        stay,    bug,     bug,     bug,         stay,  kill,    retry,        down,        failed},
+    /*killing */ {stay,     stay,       stay,       stay,        stay,    bug,     bug,     bug,         stay,  stay,    retry,        down,        failed},
+    /*failed  */ {stay,     down,       down,       stay,        stay,    bug,     bug,     bug,         bug,   bug,     bug,          bug,         bug},
   }}};
 }();
 // clang-format on

@@ -7,10 +7,12 @@
 #include <algorithm>
 #include <cstdio>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
 
+#include "base/did_you_mean.hpp"
 #include "base/exit_code.hpp"
 #include "base/uuid.hpp"
 #include "contract/manifest.hpp"
@@ -23,8 +25,12 @@
 #include "store/wake_listener.hpp"
 #include "supervisor/database_link.hpp"
 #include "supervisor/describe.hpp"
+#include "supervisor/fence_watch.hpp"
 #include "supervisor/instance_lock.hpp"
+#include "supervisor/orders.hpp"
 #include "supervisor/orphan_watch.hpp"
+#include "supervisor/overrides.hpp"
+#include "supervisor/pool.hpp"
 #include "supervisor/process_tree.hpp"
 #include "supervisor/releaser.hpp"
 #include "supervisor/slot.hpp"
@@ -54,7 +60,7 @@ ExitCode refused(const Error& by_the_database) {
   return store::exit_code_of(by_the_database);
 }
 
-class Supervisor : public SlotHost {
+class Supervisor : public SlotHost, public Orders {
  public:
   Supervisor(settings::Settings settings, SupervisorOptions options);
 
@@ -73,12 +79,13 @@ class Supervisor : public SlotHost {
 
   // A stop.
   void on_signal(int number);
-  void stop_gracefully(std::string_view why);
+  void stop_gracefully(std::string_view why, Milliseconds deadline);
   void stop_at_once();
   void finish_if_empty();
 
   // Every second.
   void tick();
+  void end_overrides();
   void requeue_stalled();
   void on_database_change();
 
@@ -89,14 +96,42 @@ class Supervisor : public SlotHost {
   void ask_permission(Slot& slot) override;
   void leave_queue(Slot& slot) override;
   void release(Release release) override;
-  void pool_failed(Pool& pool, const std::string& reason) override;
   void wake_queue(std::string_view queue_name, const Slot* except) override;
   void changed() override;
+  void exited(ExitView exit) override;
+  bool has_room() const override;
   bool database_up() const override { return database_.up(); }
   const settings::Settings& settings() const override { return settings_; }
   const std::string& generation() const override { return generation_; }
 
-  Snapshot snapshot() const;
+  // Orders
+  Snapshot snapshot() const override;
+  Result<void> scale(const PoolName& name, const ScaleOrder& order) override;
+  Result<void> reset_scale(const PoolName& name) override;
+  Result<void> pause(const PoolName& name, const PauseOrder& order) override;
+  Result<void> resume(const PoolName& name) override;
+  Result<void> restart(const PoolName& name) override;
+  Result<void> drain_worker(const std::string& worker_id) override;
+  Result<void> kill_worker(const std::string& worker_id) override;
+  Result<void> stop(std::optional<Milliseconds> deadline) override;
+
+  std::filesystem::path overrides_file() const {
+    return settings_.supervisor.state_dir / "overrides.json";
+  }
+  std::vector<Pool*> pools(const PoolName& name) const;
+  Result<void> change(
+      const PoolName& name,
+      const std::function<void(Override&)>& edit,
+      std::optional<Milliseconds> pause_limit = {}
+  );
+  Result<void> fits(const Overrides& overrides) const;
+  Result<Slot*> worker(const std::string& worker_id) const;
+
+  // Makes true what is wanted.
+  void converge();
+  void heed_fences();
+  int processes_alive() const;
+
   template <class T, class Start>
   std::optional<Result<T>> ask(Start start);
 
@@ -111,18 +146,22 @@ class Supervisor : public SlotHost {
   Phase phase_ = Phase::starting;
   bool stop_wanted_ = false;  // before `stopping`: a signal during the start
   bool forced_ = false;
+  bool was_ready_ = false;
+  const SteadyClock::time_point started_at_ = SteadyClock::now();
   SteadyClock::time_point stop_signal_at_;
   std::optional<SteadyClock::time_point> empty_since_;
 
   DatabaseLink database_;
   store::WakeListener ears_;
+  FenceWatch fences_;
   std::optional<Releaser> releaser_;
   OrphanWatch orphans_;
 
   std::vector<contract::Manifest> manifests_;  // as settings_.flows
   std::vector<std::string> compiled_;          // as settings_.flows
   std::vector<std::unique_ptr<Pool>> pools_;
-  std::vector<std::unique_ptr<Slot>> slots_;
+  Overrides overrides_;
+  std::deque<ExitView> exits_;  // the newest first
 
   std::deque<Slot*> queue_;
   bool giving_permissions_ = false;
@@ -132,7 +171,7 @@ class Supervisor : public SlotHost {
   uv::Timer tick_timer_;
   uv::Timer requeue_timer_;
   uv::Timer permission_timer_;
-  uv::Timer observer_timer_;
+  uv::Timer converge_timer_;
   uv::Timer finish_timer_;
   std::vector<std::unique_ptr<uv::Signal>> signals_;
 };
@@ -146,6 +185,9 @@ Supervisor::Supervisor(settings::Settings settings, SupervisorOptions options)
           database_.connection(),
           [this](std::string_view queue) { wake_queue(queue, nullptr); }
       ),
+      fences_(
+          loop_, database_.connection(), ears_, [this](const std::vector<FenceView>&) { changed(); }
+      ),
       orphans_(
           loop_,
           settings_.supervisor.shutdown_deadline + settings_.supervisor.kill_margin,
@@ -157,7 +199,7 @@ Supervisor::Supervisor(settings::Settings settings, SupervisorOptions options)
       tick_timer_(loop_, [this] { tick(); }),
       requeue_timer_(loop_, [this] { requeue_stalled(); }),
       permission_timer_(loop_, [this] { give_permissions(); }),
-      observer_timer_(loop_, [this] { options_.observer(snapshot()); }),
+      converge_timer_(loop_, [this] { converge(); }),
       finish_timer_(loop_, [this] { finish_if_empty(); }) {
   ::signal(SIGPIPE, SIG_IGN);
   for (const int number : {SIGTERM, SIGINT, SIGQUIT, SIGHUP}) {
@@ -219,9 +261,14 @@ Supervisor::Step Supervisor::open_the_journal() {
   releaser_.emplace(loop_, database_, std::move(*journal), [this] {
     changed();
     // A dead worker's tasks are back, in whatever queue.
-    for (const auto& slot : slots_) slot->wake();
-    if (phase_ == Phase::stopping) finish_if_empty();
+    for (const auto& pool : pools_) pool->wake();
   });
+  auto overrides = load_overrides(overrides_file());
+  if (!overrides) {
+    tell(overrides.error());
+    return ExitCode::locked;
+  }
+  overrides_ = std::move(*overrides);
   return {};
 }
 
@@ -319,18 +366,23 @@ Supervisor::Step Supervisor::fill_the_slots() {
   phase_ = Phase::running;
   for (std::size_t i = 0; i < settings_.flows.size(); ++i) {
     for (const auto& step : settings_.flows[i].steps) {
-      pools_.push_back(std::unique_ptr<Pool>(new Pool{settings_.flows[i], step, manifests_[i]}));
-      for (int n = 1; n <= step.processes; ++n) {
-        slots_.push_back(std::make_unique<Slot>(loop_, *this, *pools_.back(), n));
-      }
+      auto& pool = *pools_.emplace_back(
+          std::make_unique<Pool>(loop_, *this, settings_.flows[i], step, manifests_[i])
+      );
+      const auto override = overrides_.find(pool.name());
+      if (override == overrides_.end()) continue;
+      pool.apply(override->second);
+      log::info("pool.overridden", {{"pool", pool.name()}});
     }
   }
   ticked_at_ = SteadyClock::now();
   tick_timer_.start(kTick, kTick);
   releaser_->resume();
   requeue_timer_.start(kRequeueInterval, kRequeueInterval);
-  log::info("supervisor.running", {{"slots", slots_.size()}});
-  for (const auto& slot : slots_) slot->want_up();
+  std::vector<std::string> functions;
+  for (const auto& pool : pools_) functions.push_back(pool->function_name());
+  fences_.start(generation_, settings_.supervisor.name, std::move(functions));
+  log::info("supervisor.running", {{"pools", pools_.size()}});
   changed();
   return {};
 }
@@ -366,7 +418,7 @@ void Supervisor::on_signal(int number) {
   }
   if (phase_ == Phase::running) {
     stop_signal_at_ = now;
-    return stop_gracefully(sigabbrev_np(number));
+    return stop_gracefully(sigabbrev_np(number), settings_.supervisor.shutdown_deadline);
   }
   // TERM may come ten times, from a service manager and from a container at once: one drain.
   const bool impatient =
@@ -374,37 +426,33 @@ void Supervisor::on_signal(int number) {
   if (impatient) stop_at_once();
 }
 
-void Supervisor::stop_gracefully(std::string_view why) {
+void Supervisor::stop_gracefully(std::string_view why, Milliseconds deadline) {
   phase_ = Phase::stopping;
-  log::info(
-      "supervisor.stopping",
-      {{"signal", why}, {"deadline_ms", settings_.supervisor.shutdown_deadline}}
-  );
-  for (const auto& slot : slots_) {
-    slot->want_down(settings_.supervisor.shutdown_deadline, "shutdown");
-  }
+  log::info("supervisor.stopping", {{"by", why}, {"deadline_ms", deadline}});
+  for (const auto& pool : pools_) pool->stop(deadline);
   changed();
-  finish_if_empty();
 }
 
 void Supervisor::stop_at_once() {
   if (forced_) return;
   forced_ = true;
   log::warn("supervisor.stopping_at_once");
-  for (const auto& slot : slots_) slot->kill();
-  finish_if_empty();
+  for (const auto& pool : pools_) pool->kill();
+  changed();
 }
 
 // The last process is reaped: the tasks of the dead go back, then the loop ends.
 void Supervisor::finish_if_empty() {
-  const bool empty = std::none_of(slots_.begin(), slots_.end(), [](const auto& slot) {
-    return has_process(slot->state());
-  });
-  if (!empty || phase_ != Phase::stopping) return;
+  if (phase_ != Phase::stopping || processes_alive() > 0) return;
   const auto now = SteadyClock::now();
-  if (!empty_since_) empty_since_ = now;
+  if (!empty_since_) {
+    empty_since_ = now;
+    fences_.stop();
+  }
+  const bool busy = database_.connection().state() == pg::ConnectionState::busy;
+  if ((releaser_->pending() > 0 || busy) && now - *empty_since_ < kLastReleases)
+    return finish_timer_.start(20ms);
   if (releaser_->pending() > 0) {
-    if (now - *empty_since_ < kLastReleases) return finish_timer_.start(50ms);
     log::warn(
         "releases.left",
         {{"releases", releaser_->pending()},
@@ -421,7 +469,20 @@ void Supervisor::tick() {
   const bool grace = now - ticked_at_ > kStoodStill;
   ticked_at_ = now;
   reap_strangers();
-  for (const auto& slot : slots_) slot->check_watchdog(now, grace);
+  for (const auto& pool : pools_) pool->tick(now, grace);
+  end_overrides();
+  changed();
+}
+
+// Those whose time is over.
+void Supervisor::end_overrides() {
+  const auto now = WallClock::now();
+  for (const auto& pool : pools_) {
+    if (!pool->override().until || *pool->override().until > now) continue;
+    log::info("override.ended", {{"pool", pool->name()}});
+    const auto ended = reset_scale({pool->flow().slug, pool->step().slug});
+    if (!ended) log::warn("override.not_ended", ended.error(), {{"pool", pool->name()}});
+  }
 }
 
 void Supervisor::requeue_stalled() {
@@ -438,8 +499,8 @@ void Supervisor::requeue_stalled() {
 void Supervisor::on_database_change() {
   if (database_.up()) {
     ears_.listen();
+    fences_.look();
     if (releaser_ && phase_ != Phase::starting) releaser_->resume();
-    give_permissions();
   } else {
     ears_.forget();
   }
@@ -447,15 +508,11 @@ void Supervisor::on_database_change() {
 }
 
 void Supervisor::wake_queue(std::string_view queue_name, const Slot* except) {
-  for (const auto& slot : slots_) {
-    if (slot.get() != except && slot->queue_name() == queue_name) slot->wake();
-  }
+  for (const auto& pool : pools_) pool->wake(queue_name, except);
 }
 
 void Supervisor::ask_permission(Slot& slot) {
   queue_.push_back(&slot);
-  // Not from inside the slot's own transition.
-  if (!permission_timer_.is_running()) permission_timer_.start(0ms);
 }
 
 void Supervisor::leave_queue(Slot& slot) {
@@ -463,11 +520,10 @@ void Supervisor::leave_queue(Slot& slot) {
 }
 
 void Supervisor::give_permissions() {
-  while (!queue_.empty() && database_.up()) {
-    const auto starting = std::count_if(slots_.begin(), slots_.end(), [](const auto& slot) {
-      return slot->state() == SlotState::starting;
-    });
-    if (starting >= settings_.supervisor.max_parallel_starts) return;
+  while (!queue_.empty() && database_.up() && fences_.known()) {
+    int starting = 0;
+    for (const auto& pool : pools_) starting += pool->count(SlotState::starting);
+    if (starting >= settings_.supervisor.max_parallel_starts || !has_room()) return;
     if (!budget_.take(SteadyClock::now())) return permission_timer_.start(kPermissionRetry);
     Slot* slot = queue_.front();
     queue_.pop_front();
@@ -479,25 +535,196 @@ void Supervisor::release(Release release) {
   releaser_->add(std::move(release));
 }
 
-void Supervisor::pool_failed(Pool& pool, const std::string& reason) {
-  pool.failure = reason;
-  log::error(
-      "pool.failed",
-      {{"flow", pool.flow.slug},
-       {"step", pool.step.slug},
-       {"reason", reason},
-       {"error_hint", "No restart can help: correct the cause, then restart pgflow up."}}
-  );
-  for (const auto& slot : slots_) {
-    if (&slot->pool() == &pool) slot->give_up();
+// Never from inside a slot's own transition.
+void Supervisor::changed() {
+  if (!converge_timer_.is_running()) converge_timer_.start(0ms);
+}
+
+void Supervisor::converge() {
+  heed_fences();
+  for (const auto& pool : pools_) pool->converge();
+  if (phase_ == Phase::running) {
+    was_ready_ = was_ready_ || std::ranges::all_of(pools_, &Pool::is_ready);
+    give_permissions();
+  }
+  if (options_.observer) options_.observer(snapshot());
+  finish_if_empty();
+}
+
+// A fence is acknowledged when the last process that it is around is gone.
+void Supervisor::heed_fences() {
+  for (const auto& pool : pools_) {
+    const FenceView* fence = fences_.around(pool->function_name());
+    pool->fence(fence != nullptr ? std::optional(fence->reason) : std::nullopt);
+  }
+  for (const FenceView& fence : fences_.standing()) {
+    const bool obeyed = std::ranges::none_of(pools_, [&](const auto& pool) {
+      return pool->processes_alive() > 0 &&
+             std::ranges::find(fence.function_names, pool->function_name()) !=
+                 fence.function_names.end();
+    });
+    if (obeyed) fences_.ack(fence.fence_id);
   }
 }
 
-// Every change of a slot ends here.
-void Supervisor::changed() {
-  if (options_.observer && !observer_timer_.is_running()) observer_timer_.start(0ms);
-  if (!queue_.empty() && !permission_timer_.is_running()) permission_timer_.start(0ms);
-  if (phase_ == Phase::stopping && !finish_timer_.is_running()) finish_timer_.start(0ms);
+void Supervisor::exited(ExitView exit) {
+  constexpr std::size_t kRemembered = 50;
+  exits_.push_front(std::move(exit));
+  if (exits_.size() > kRemembered) exits_.pop_back();
+}
+
+int Supervisor::processes_alive() const {
+  int alive = 0;
+  for (const auto& pool : pools_) alive += pool->processes_alive();
+  return alive;
+}
+
+// More may live than are wanted, while some are replaced or leave slowly; never more than the
+// database was promised.
+bool Supervisor::has_room() const {
+  return settings::connections_for(processes_alive() + 1) <= settings_.database.max_connections;
+}
+
+// --- orders
+
+std::vector<Pool*> Supervisor::pools(const PoolName& name) const {
+  std::vector<Pool*> found;
+  for (const auto& pool : pools_) {
+    const bool is_step = name.step_slug.empty() || name.step_slug == pool->step().slug;
+    if (pool->flow().slug == name.flow_slug && is_step) found.push_back(pool.get());
+  }
+  return found;
+}
+
+// On disk first: an order that is answered is not lost.
+Result<void> Supervisor::change(
+    const PoolName& name,
+    const std::function<void(Override&)>& edit,
+    std::optional<Milliseconds> pause_limit
+) {
+  const auto found = pools(name);
+  if (found.empty()) {
+    std::vector<std::string> known;
+    for (const auto& pool : pools_) known.push_back(pool->name());
+    const std::string asked =
+        name.step_slug.empty() ? name.flow_slug : name.flow_slug + "/" + name.step_slug;
+    return fail(
+        {.kind = "pool_unknown",
+         .message = "This supervisor has no pool \"" + asked + "\".",
+         .hint = did_you_mean_hint(asked, known)}
+    );
+  }
+  if (phase_ != Phase::running) {
+    return fail(
+        {.kind = "order_refused",
+         .message = "The supervisor is " + std::string(to_string(phase_)) + ".",
+         .hint = "It takes orders while it runs."}
+    );
+  }
+  Overrides wanted = overrides_;
+  for (const Pool* pool : found) {
+    Override& override = wanted[pool->name()];
+    edit(override);
+    if (!override.processes && !override.max_concurrent) override.until.reset();
+    if (override.is_empty()) wanted.erase(pool->name());
+  }
+  if (auto fitting = fits(wanted); !fitting) return fitting;
+  if (wanted != overrides_) {
+    if (auto saved = save_overrides(overrides_file(), wanted); !saved) return saved;
+  }
+  overrides_ = std::move(wanted);
+  for (Pool* pool : found) {
+    const auto override = overrides_.find(pool->name());
+    pool->apply(override == overrides_.end() ? Override() : override->second, pause_limit);
+  }
+  changed();
+  return {};
+}
+
+Result<void> Supervisor::fits(const Overrides& overrides) const {
+  int processes = 0;
+  for (const auto& pool : pools_) {
+    const auto override = overrides.find(pool->name());
+    const bool is_scaled = override != overrides.end() && override->second.processes;
+    processes += is_scaled ? *override->second.processes : pool->step().processes;
+  }
+  const int needed = settings::connections_for(processes);
+  if (needed <= settings_.database.max_connections) return {};
+  return fail(
+      {.kind = "order_refused",
+       .message = std::to_string(processes) + " processes need " + std::to_string(needed) +
+                  " connections, more than max_connections allows (" +
+                  std::to_string(settings_.database.max_connections) + ").",
+       .hint = "Raise database.max_connections in the config file if the server allows that many, "
+               "and restart the supervisor."}
+  );
+}
+
+Result<void> Supervisor::scale(const PoolName& name, const ScaleOrder& order) {
+  return change(name, [&](Override& override) {
+    if (order.processes) override.processes = order.processes;
+    if (order.max_concurrent) override.max_concurrent = order.max_concurrent;
+    override.until.reset();
+    if (order.ttl) override.until = WallClock::now() + *order.ttl;
+  });
+}
+
+Result<void> Supervisor::reset_scale(const PoolName& name) {
+  return change(name, [](Override& override) {
+    override.processes.reset();
+    override.max_concurrent.reset();
+  });
+}
+
+Result<void> Supervisor::pause(const PoolName& name, const PauseOrder& order) {
+  return change(name, [&](Override& override) { override.paused = order.reason; }, order.deadline);
+}
+
+Result<void> Supervisor::resume(const PoolName& name) {
+  return change(name, [](Override& override) { override.paused.reset(); });
+}
+
+Result<void> Supervisor::restart(const PoolName& name) {
+  if (auto known = change(name, [](Override&) {}); !known) return known;
+  for (Pool* pool : pools(name)) pool->restart();
+  return {};
+}
+
+Result<Slot*> Supervisor::worker(const std::string& worker_id) const {
+  const auto id = WorkerId::parse(worker_id);
+  for (const auto& pool : pools_) {
+    Slot* slot = id ? pool->find(*id) : nullptr;
+    if (slot != nullptr) return slot;
+  }
+  return fail(
+      {.kind = "worker_unknown",
+       .message = "This supervisor runs no worker " + worker_id + ".",
+       .hint = "`pgflow status` lists the workers."}
+  );
+}
+
+Result<void> Supervisor::drain_worker(const std::string& worker_id) {
+  const auto slot = worker(worker_id);
+  if (!slot) return fail(slot.error());
+  (*slot)->pool().replace((*slot)->worker_id(), "drain");
+  changed();
+  return {};
+}
+
+Result<void> Supervisor::kill_worker(const std::string& worker_id) {
+  const auto slot = worker(worker_id);
+  if (!slot) return fail(slot.error());
+  (*slot)->condemn("operator_kill");
+  return {};
+}
+
+Result<void> Supervisor::stop(std::optional<Milliseconds> deadline) {
+  if (phase_ == Phase::running) {
+    stop_gracefully("operator", deadline.value_or(settings_.supervisor.shutdown_deadline));
+  } else if (phase_ == Phase::starting) {
+    stop_wanted_ = true;
+  }
+  return {};
 }
 
 Snapshot Supervisor::snapshot() const {
@@ -506,7 +733,9 @@ Snapshot Supervisor::snapshot() const {
   view.generation = generation_;
   view.pid = getpid();
   view.config_file = settings_.file.string();
+  view.uptime = std::chrono::duration_cast<Milliseconds>(SteadyClock::now() - started_at_);
   view.phase = phase_;
+  view.was_ready = was_ready_;
   view.database_up = database_.up();
   view.pending_releases = releaser_ ? static_cast<int>(releaser_->pending()) : 0;
   for (std::size_t i = 0; i < manifests_.size(); ++i) {
@@ -517,23 +746,9 @@ Snapshot Supervisor::snapshot() const {
          .queues = std::max(1, static_cast<int>(manifests_[i].routes.size()))}
     );
   }
-  for (const auto& pool : pools_) {
-    PoolView& out = view.pools.emplace_back();
-    out.flow_slug = pool->flow.slug;
-    out.step_slug = pool->step.slug;
-    out.state = !pool->failure.empty()      ? PoolState::failed
-                : pool->step.processes == 0 ? PoolState::zero
-                                            : PoolState::active;
-    out.reason = pool->failure;
-    out.processes = out.file_processes = pool->step.processes;
-    out.max_concurrent = out.file_max_concurrent = pool->step.max_concurrent;
-    for (const auto& route : pool->manifest.routes) {
-      if (route.step_slug == pool->step.slug) out.queue_name = route.queue_name;
-    }
-    for (const auto& slot : slots_) {
-      if (&slot->pool() == pool.get()) out.slots.push_back(slot->view());
-    }
-  }
+  for (const auto& pool : pools_) view.pools.push_back(pool->view());
+  view.fences = fences_.standing();
+  view.exits.assign(exits_.begin(), exits_.end());
   return view;
 }
 

@@ -52,7 +52,9 @@ std::chrono::milliseconds Heartbeat::silence() const {
 }
 
 void Heartbeat::beat() {
-  if (asking_ || !link_.is_up()) return;
+  if (asking_) return;
+  ++beats_;
+  if (!link_.is_up()) return;
   asking_ = true;
   store::WorkerStore(link_.connection())
       .heartbeat(worker_id_, events_.in_hand(), [this](const Result<store::Heartbeat>& reply) {

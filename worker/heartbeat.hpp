@@ -40,6 +40,8 @@ class Heartbeat {
 
   // Since the database last heard of us.
   std::chrono::milliseconds silence() const;
+  // How many were tried; moves also while the database is away.
+  std::uint64_t beats() const { return beats_; }
 
  private:
   void beat();
@@ -50,6 +52,7 @@ class Heartbeat {
   std::optional<store::WakeListener> ears_;
   uv::Timer timer_;
   SteadyClock::time_point last_;
+  std::uint64_t beats_ = 0;
   bool asking_ = false;
 };
 

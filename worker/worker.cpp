@@ -861,8 +861,9 @@ void Worker::on_signal(int number) {
                                                      : "SIGQUIT";
   if (identity_.supervised()) {
     // Only the supervisor escalates: a repeated signal is somebody who signals a whole group.
-    if (!std::exchange(stop_asked_, true)) drain(ExitCode::ok, kShutdownLimit, signal);
-    return;
+    if (std::exchange(stop_asked_, true)) return;
+    report(contract::ExternalTerm{number});
+    return drain(ExitCode::ok, kShutdownLimit, signal);
   }
   if (!std::exchange(stop_asked_, true)) return drain(ExitCode::ok, {}, signal);
   log::warn("worker.forced", {{"signal", signal}});
@@ -881,7 +882,9 @@ void Worker::on_supervisor(const contract::FromSupervisor& message) {
   } else if (std::get_if<contract::Wake>(&message)) {
     wake();
   } else if (const auto* order = std::get_if<contract::Drain>(&message)) {
-    drain(ExitCode::ok, Milliseconds(order->deadline_milliseconds), order->reason);
+    std::optional<Milliseconds> limit;
+    if (order->deadline_milliseconds) limit.emplace(*order->deadline_milliseconds);
+    drain(ExitCode::ok, limit, order->reason);
   } else if (const auto* unknown = std::get_if<contract::Unknown>(&message)) {
     log::debug("supervisor.unknown_message", {{"type", unknown->type}});
   }
@@ -915,7 +918,9 @@ void Worker::on_pulse(Pulse pulse) {
 void Worker::ping() {
   report(contract::Ping{
       .loop_seq = ++pings_,
+      .heartbeat_seq = heartbeat_.beats(),
       .in_flight = static_cast<int>(tasks_.size()),
+      .concurrency = concurrency_,
       .rss_bytes = resident_bytes()
   });
 }

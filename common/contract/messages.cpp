@@ -49,6 +49,9 @@ constexpr std::string_view type_of(const DatabaseState*) {
 constexpr std::string_view type_of(const Drained*) {
   return "DRAINED";
 }
+constexpr std::string_view type_of(const ExternalTerm*) {
+  return "EXTERNAL_TERM";
+}
 constexpr std::string_view type_of(const Fatal*) {
   return "FATAL";
 }
@@ -74,7 +77,9 @@ void visit_members(Fields& fields, Message& m) {
   } else if constexpr (std::is_same_v<T, Ready>) {
     fields("queue", m.queue_name);
   } else if constexpr (std::is_same_v<T, Ping>) {
-    fields("loop_seq", m.loop_seq), fields("inflight", m.in_flight), fields("rss", m.rss_bytes);
+    fields("loop_seq", m.loop_seq), fields("hb_seq", m.heartbeat_seq);
+    fields("inflight", m.in_flight), fields("concurrency", m.concurrency);
+    fields("rss", m.rss_bytes);
   } else if constexpr (std::is_same_v<T, TaskStart>) {
     fields("msg_id", m.msg_id), fields("run_id", m.run_id), fields("step", m.step_slug);
     fields("task_index", m.task_index), fields("attempt", m.attempt);
@@ -88,6 +93,8 @@ void visit_members(Fields& fields, Message& m) {
     fields("up", m.up);
   } else if constexpr (std::is_same_v<T, Drained>) {
     fields("clean", m.clean), fields("released", m.released);
+  } else if constexpr (std::is_same_v<T, ExternalTerm>) {
+    fields("signal", m.signal);
   } else if constexpr (std::is_same_v<T, Fatal>) {
     fields("code", m.code), fields("message", m.message), fields("detail", m.detail);
     fields("hint", m.hint);
@@ -114,6 +121,10 @@ struct WriteFields {
   template <std::integral T>
   void operator()(std::string_view name, T number) {
     writer.key(name).integer(static_cast<std::int64_t>(number));
+  }
+  template <class T>
+  void operator()(std::string_view name, const std::optional<T>& value) {
+    if (value) (*this)(name, *value);
   }
 };
 
@@ -168,6 +179,10 @@ struct ReadFields {
     const auto value = node->as_int64();
     if (!value || !std::in_range<T>(*value)) return wrong(name, "an integer");
     number = static_cast<T>(*value);
+  }
+  template <class T>
+  void operator()(std::string_view name, std::optional<T>& value) {
+    if (packet.find(name) != nullptr) (*this)(name, value.emplace());
   }
 
  private:

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -31,10 +32,15 @@ struct Ready {
   bool operator==(const Ready&) const = default;
 };
 // Every second. `loop_seq` is counted by the loop that polls and settles, never by a handler: it
-// must move within the watchdog time.
+// must move within the watchdog time, else the worker is killed. `heartbeat_seq` is counted by the
+// heartbeats to the database, whether they are answered or fail: when it stands still, the worker
+// is replaced. `concurrency` is the limit that the worker has now; another one than ordered means
+// that the order was lost.
 struct Ping {
   std::uint64_t loop_seq = 0;
+  std::uint64_t heartbeat_seq = 0;
   int in_flight = 0;
+  int concurrency = 0;
   std::int64_t rss_bytes = 0;
   bool operator==(const Ping&) const = default;
 };
@@ -75,6 +81,11 @@ struct Drained {
   int released = 0;    // tasks given back
   bool operator==(const Drained&) const = default;
 };
+// Somebody else than the supervisor has sent a signal: the worker drains, and is to be replaced.
+struct ExternalTerm {
+  int signal = 0;
+  bool operator==(const ExternalTerm&) const = default;
+};
 // Precedes an exit with an error: the reason that the operator reads.
 struct Fatal {
   std::string code;
@@ -101,7 +112,7 @@ struct Wake {
   bool operator==(const Wake&) const = default;
 };
 struct Drain {
-  std::int64_t deadline_milliseconds = 0;
+  std::optional<std::int64_t> deadline_milliseconds;  // none: each task ends by its own time-out
   std::string reason;
   bool operator==(const Drain&) const = default;
 };
@@ -122,6 +133,7 @@ using FromWorker = std::variant<
     Work,
     DatabaseState,
     Drained,
+    ExternalTerm,
     Fatal,
     Unknown>;
 using FromSupervisor = std::variant<Welcome, SetLimits, Wake, Drain, Unknown>;

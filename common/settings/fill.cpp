@@ -21,9 +21,6 @@ namespace {
 namespace fs = std::filesystem;
 using Node = json::Value;
 
-constexpr int kConnectionsOfSupervisor = 3;
-constexpr int kConnectionsOfWorker = 2;
-
 bool is_object(const Node* node) {
   return node != nullptr && node->type == json::Type::object;
 }
@@ -72,10 +69,18 @@ class Filler {
     const Node* node = in(object, name);
     if (node == nullptr) return;
     const auto number = node->as_int64();
-    if (number && *number >= 0 && *number <= 1'000'000) value = static_cast<int>(*number);
+    if (number && *number >= 0 && *number <= 1'000'000'000) value = static_cast<int>(*number);
   }
   static void read(const Node* object, std::string_view name, Milliseconds& value) {
     if (const auto duration = parse_duration(text(object, name))) value = *duration;
+  }
+  static void read(const Node* object, std::string_view name, std::int64_t& value) {
+    if (const auto size = parse_size(text(object, name))) value = *size;
+  }
+  static void read(const Node* node, RecycleSettings& recycle) {
+    read(node, "max_tasks", recycle.max_tasks);
+    read(node, "max_age", recycle.max_age);
+    read(node, "max_rss", recycle.max_rss);
   }
   fs::path resolved(const std::string& path) const {
     const fs::path whole = (folder_ / path).lexically_normal();
@@ -153,6 +158,12 @@ class Filler {
     read(restart, "base", out.restart.base);
     read(restart, "max", out.restart.max);
     read(restart, "healthy_after", out.restart.healthy_after);
+    const Node* budget = in(restart, "budget");
+    read(budget, "crashes", out.restart.budget_crashes);
+    read(budget, "per", out.restart.budget_per);
+    read(restart, "probe_every", out.restart.probe_every);
+    read(in(node, "recycle"), out.recycle);
+    read(in(node, "limits"), "hard_memory", out.hard_memory);
     if (const Node* factor = in(restart, "factor")) {
       out.restart.factor = factor->as_double().value_or(out.restart.factor);
     }
@@ -258,6 +269,11 @@ class Filler {
     out.position = problems_.at(node);
     read(&node, "processes", out.processes);
     read(&node, "max_concurrent", out.max_concurrent);
+    const Node* exclusive = node.find("exclusive");
+    out.exclusive = (exclusive != nullptr ? exclusive->as_bool() : std::nullopt)
+                        .value_or(out.processes == 1 && out.max_concurrent == 1);
+    out.recycle = settings_.defaults.recycle;
+    read(node.find("recycle"), out.recycle);
     return out;
   }
 
@@ -345,7 +361,7 @@ class Filler {
     for (const auto& flow : settings_.flows) {
       for (const auto& step : flow.steps) processes += step.processes;
     }
-    const int needed = kConnectionsOfSupervisor + processes * kConnectionsOfWorker;
+    const int needed = connections_for(processes);
     const int most = settings_.database.max_connections;
     if (needed <= most) return;
     const Node* database = root.find("database");
@@ -358,8 +374,8 @@ class Filler {
             most,
             processes,
             needed,
-            kConnectionsOfWorker,
-            kConnectionsOfSupervisor
+            connections_for(1) - connections_for(0),
+            connections_for(0)
         ),
         fmt::format(
             "Lower \"processes\", or set \"max_connections\": {} if the server allows that many.",

@@ -7,6 +7,7 @@ namespace pgflow::settings {
 namespace {
 
 constexpr std::string_view kDuration = R"re(^[0-9]+(\\.[0-9]+)?(ms|s|m|h)$)re";
+constexpr std::string_view kSize = R"re(^(0|[0-9]+(\\.[0-9]+)?(B|KiB|MiB|GiB))$)re";
 constexpr std::string_view kSlug = "^[a-zA-Z_][a-zA-Z0-9_]{0,127}$";
 
 std::string quoted(std::string_view text) {
@@ -112,6 +113,10 @@ class Schema {
       case Kind::duration:
         line(depth, "\"type\": \"string\"");
         line(depth, fmt::format("\"pattern\": \"{}\"", kDuration));
+        break;
+      case Kind::size:
+        line(depth, "\"type\": \"string\"");
+        line(depth, fmt::format("\"pattern\": \"{}\"", kSize));
         break;
       case Kind::choice: {
         std::string choices = quoted(key.choices);

@@ -136,6 +136,12 @@ class KeyCheck {
         return duration && static_cast<double>(duration->count()) >= key.minimum &&
                static_cast<double>(duration->count()) <= key.maximum;
       }
+      case Kind::size: {
+        if (!is(node, json::Type::string)) return false;
+        const auto size = parse_size(node.text);
+        return size && static_cast<double>(*size) >= key.minimum &&
+               static_cast<double>(*size) <= key.maximum;
+      }
       case Kind::choice:
         return is(node, json::Type::string) && !node.text.empty() &&
                node.text.find('|') == std::string::npos &&
@@ -173,6 +179,8 @@ class KeyCheck {
         return "true or false";
       case Kind::duration:
         return fmt::format("a duration from {} to {}", time(key.minimum), time(key.maximum));
+      case Kind::size:
+        return fmt::format("a size like 512MiB or 2GiB, at most {}", size_text(limit(key.maximum)));
       case Kind::choice: {
         std::string choices(key.choices);
         for (std::size_t at = 0; (at = choices.find('|', at)) != std::string::npos; ++at) {

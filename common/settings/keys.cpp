@@ -6,6 +6,7 @@ namespace pgflow::settings {
 namespace {
 
 constexpr double kHour = 3'600'000;
+constexpr double kTebibyte = 1024.0 * 1024 * 1024 * 1024;
 
 // clang-format off
 constexpr Key kSettings[] = {
@@ -65,6 +66,27 @@ constexpr Key kSettings[] = {
     {.path = "defaults.restart.healthy_after", .kind = Kind::duration, .fallback = "60s", .minimum = 1, .maximum = 24 * kHour, .example = "\"60s\"",
      .doc = "A worker that was ready this long ends the growth."},
 
+    {.path = "defaults.restart.budget", .kind = Kind::object,
+     .doc = "A pool with more crashes than this gets one worker at a time, until one lives or has done ten tasks."},
+    {.path = "defaults.restart.budget.crashes", .kind = Kind::integer, .fallback = "10", .minimum = 1, .maximum = 100000, .example = "10",
+     .doc = "So many crashes of one pool ..."},
+    {.path = "defaults.restart.budget.per", .kind = Kind::duration, .fallback = "120s", .minimum = 1000, .maximum = 24 * kHour, .example = "\"120s\"",
+     .doc = "... within this time use the budget up."},
+    {.path = "defaults.restart.probe_every", .kind = Kind::duration, .fallback = "60s", .minimum = 100, .maximum = 24 * kHour, .example = "\"60s\"",
+     .doc = "How often such a pool tries one worker."},
+    {.path = "defaults.recycle", .kind = Kind::object,
+     .doc = "When a worker is replaced by a fresh one, which is ready before the old one leaves; one worker of a pool at a time."},
+    {.path = "defaults.recycle.max_tasks", .kind = Kind::integer, .fallback = "0", .minimum = 0, .maximum = 1e9, .example = "5000",
+     .doc = "After so many tasks; 0: never."},
+    {.path = "defaults.recycle.max_age", .kind = Kind::duration, .fallback = "0s", .minimum = 0, .maximum = 8784 * kHour, .example = "\"24h\"",
+     .doc = "After this time; 0s: never."},
+    {.path = "defaults.recycle.max_rss", .kind = Kind::size, .fallback = "0", .minimum = 0, .maximum = kTebibyte, .example = "\"512MiB\"",
+     .doc = "Above this resident size; 0: never."},
+    {.path = "defaults.limits", .kind = Kind::object,
+     .doc = "What a worker may use."},
+    {.path = "defaults.limits.hard_memory", .kind = Kind::size, .fallback = "0", .minimum = 0, .maximum = kTebibyte, .example = "\"1GiB\"",
+     .doc = "A worker whose resident size is above this is killed; 0: no limit. Looked at every second."},
+
     {.path = "flows", .kind = Kind::list, .required = true, .minimum = 1, .maximum = 1000,
      .doc = "The flows this supervisor serves."},
     {.path = "flows[]", .kind = Kind::object,
@@ -95,6 +117,16 @@ constexpr Key kSettings[] = {
      .doc = "Number of worker processes."},
     {.path = "flows[].steps.*.max_concurrent", .kind = Kind::integer, .fallback = "10", .minimum = 1, .maximum = 10000, .example = "4",
      .doc = "Tasks that one process runs at a time."},
+    {.path = "flows[].steps.*.exclusive", .kind = Kind::boolean, .example = "true",
+     .doc = "No worker is started before the last one of the pool is gone, not even to replace it. When absent: true for one process that runs one task at a time."},
+    {.path = "flows[].steps.*.recycle", .kind = Kind::object,
+     .doc = "As defaults.recycle, for this pool."},
+    {.path = "flows[].steps.*.recycle.max_tasks", .kind = Kind::integer, .minimum = 0, .maximum = 1e9, .example = "5000",
+     .doc = "After so many tasks; 0: never."},
+    {.path = "flows[].steps.*.recycle.max_age", .kind = Kind::duration, .minimum = 0, .maximum = 8784 * kHour, .example = "\"24h\"",
+     .doc = "After this time; 0s: never."},
+    {.path = "flows[].steps.*.recycle.max_rss", .kind = Kind::size, .minimum = 0, .maximum = kTebibyte, .example = "\"512MiB\"",
+     .doc = "Above this resident size; 0: never."},
     {.path = "flows[].elsewhere", .kind = Kind::list, .minimum = 0, .maximum = 1000, .example = "[\"classify\"]",
      .doc = "Steps that another supervisor serves. Every step must stand here or under steps."},
     {.path = "flows[].elsewhere[]", .kind = Kind::slug, .example = "\"classify\"",

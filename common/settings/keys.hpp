@@ -17,6 +17,7 @@ enum class Kind {
   number,
   boolean,
   duration,
+  size,
   choice,
   env_value,  // a text, or {"from_env": NAME}
   json,       // any value
@@ -27,7 +28,8 @@ struct Key {
   Kind kind;
   std::string_view fallback = {};  // the default as text; empty: none, or computed
   bool required = false;
-  // integer, number: limits; duration: limits in milliseconds; list: least and most elements.
+  // integer, number: limits; duration: limits in milliseconds; size: in bytes; list: least and most
+  // elements.
   double minimum = 0;
   double maximum = 0;
   std::string_view choices = {};  // "a|b|c"

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -47,12 +48,24 @@ struct RestartSettings {
   double factor = 2;
   Milliseconds max{30'000};
   Milliseconds healthy_after{60'000};
+  int budget_crashes = 10;
+  Milliseconds budget_per{120'000};
+  Milliseconds probe_every{60'000};
+};
+
+// When a worker is replaced by a fresh one; 0: never.
+struct RecycleSettings {
+  int max_tasks = 0;
+  Milliseconds max_age{0};
+  std::int64_t max_rss = 0;  // bytes
 };
 
 struct DefaultSettings {
   Milliseconds start_timeout{30'000};
   Milliseconds watchdog{10'000};
   RestartSettings restart;
+  RecycleSettings recycle;
+  std::int64_t hard_memory = 0;  // bytes; 0: no limit
 };
 
 struct WorkerProgram {
@@ -67,6 +80,8 @@ struct StepSettings {
   std::string slug;  // empty in queue mode "flow"
   int processes = 1;
   int max_concurrent = 10;
+  bool exclusive = false;  // no worker is started before the last one is gone
+  RecycleSettings recycle;
   Position position;
 };
 
@@ -84,6 +99,11 @@ struct FlowSettings {
   Position mode_position;
   Position steps_position;
 };
+
+// Connections of one supervisor that runs so many workers.
+constexpr int connections_for(int processes) {
+  return 3 + 2 * processes;
+}
 
 struct Settings {
   std::filesystem::path file;  // as the user wrote it, for messages

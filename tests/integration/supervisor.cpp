@@ -299,8 +299,8 @@ TEST_CASE("whoever watches is told of every state of every slot", "[supervisor]"
         "a#1 starting",
         "phase running",
         "a#1 ready",
+        "a#1 draining",
         "phase stopping",
-        "a#1 down",
         "phase stopped"}) {
     CAPTURE(line);
     at = told.find(line, at);

@@ -140,6 +140,15 @@ int main(int argc, char** argv) {
   say(Hello{getpid(), variable(kWorkerIdVariable), "fake", step});
   std::string packet;
   if (!hear(10'000, packet)) return 81;
+  int concurrency = 0;
+  const auto limit = [&](int most) {
+    concurrency = most;
+    note(variable("FAKE_LEDGER") + ".limits", step + " " + std::to_string(most) + "\n");
+  };
+  if (const auto welcome = decode_from_supervisor(packet);
+      welcome && std::holds_alternative<Welcome>(*welcome)) {
+    limit(std::get<Welcome>(*welcome).concurrency);
+  }
 
   PGconn* connection = connect();
   run(connection,
@@ -162,7 +171,7 @@ int main(int argc, char** argv) {
     for (;;) pause();
   }
   for (std::uint64_t sequence = 1;; ++sequence) {
-    say(Ping{sequence, 0, 0});
+    say(Ping{.loop_seq = sequence, .heartbeat_seq = sequence, .concurrency = concurrency});
     if (!hear(200, packet)) {
       if (is("clings")) pause();  // outlives its supervisor, with its lock
       return 81;
@@ -171,6 +180,9 @@ int main(int argc, char** argv) {
     if (is("gives_work") && sequence == 1) say(Work{"fake__b"});
     if (order && std::holds_alternative<Wake>(*order)) {
       note(variable("FAKE_LEDGER") + ".woken", step + "\n");
+    }
+    if (order && std::holds_alternative<SetLimits>(*order)) {
+      limit(std::get<SetLimits>(*order).concurrency);
     }
     if (order && std::holds_alternative<Drain>(*order) && !is("ignores_drain")) {
       run(connection,

@@ -25,7 +25,8 @@ void survives_downwards(Message message) {
 TEST_CASE("every message of a worker survives its packet", "[contract]") {
   survives(Hello{4711, "0b5c51ae-6c0e-4d8e-b0ae-7f1d6a1f5a55", "communityThreadsV1", "classify"});
   survives(Ready{"communitythreadsv1__classify"});
-  survives(Ping{18446744073709, 3, 12'345'678'901});
+  survives(Ping{18446744073709, 18446744073710, 3, 4, 12'345'678'901});
+  survives(ExternalTerm{15});
   survives(TaskStart{9'007'199'254'740'993, "0b5c51ae-6c0e-4d8e-b0ae-7f1d6a1f5a55", "a", 7, 2});
   survives(TaskEnd{-1, "completed", 0});
   survives(Stuck{9'007'199'254'740'993, 5'000});
@@ -40,6 +41,7 @@ TEST_CASE("every message of a supervisor survives its packet", "[contract]") {
   survives_downwards(SetLimits{1});
   survives_downwards(Wake{});
   survives_downwards(Drain{25'000, "shutdown"});
+  survives_downwards(Drain{std::nullopt, "paused"});
 }
 
 TEST_CASE("the longest texts still fit a packet", "[contract]") {
@@ -79,9 +81,9 @@ TEST_CASE("a packet that cannot be read is an error that says why", "[contract]"
       {R"({"v":1,"t":"DB","up":"yes"})", R"(DB: "up" must be true or false.)"},
       {R"({"v":1,"t":"PING","loop_seq":-1,"inflight":0,"rss":0})",
        R"(PING: "loop_seq" must be an integer.)"},
-      {R"({"v":1,"t":"PING","loop_seq":1,"inflight":1.5,"rss":0})",
+      {R"({"v":1,"t":"PING","loop_seq":1,"hb_seq":1,"inflight":1.5,"rss":0})",
        R"(PING: "inflight" must be an integer.)"},
-      {R"({"v":1,"t":"PING","loop_seq":1,"inflight":4294967296,"rss":0})",
+      {R"({"v":1,"t":"PING","loop_seq":1,"hb_seq":1,"inflight":4294967296,"rss":0})",
        R"(PING: "inflight" must be an integer.)"},
   }));
   CAPTURE(packet);

@@ -77,6 +77,8 @@ TEST_CASE("every key is documented and its default is a right value", "[settings
   for (const Key& key : config_format().keys) {
     CAPTURE(key.path);
     CHECK_FALSE(key.doc.empty());
+    if (key.fallback.empty()) continue;
+    if (key.kind == Kind::size) CHECK(parse_size(key.fallback));
     if (key.kind == Kind::duration) {
       REQUIRE(parse_duration(key.fallback));
       CHECK(static_cast<double>(parse_duration(key.fallback)->count()) >= key.minimum);
@@ -97,6 +99,20 @@ TEST_CASE("a duration is a number with a unit", "[settings]") {
   );
   CAPTURE(bad);
   CHECK_FALSE(parse_duration(bad));
+}
+
+TEST_CASE("a size is a number with a unit, or zero", "[settings]") {
+  CHECK(parse_size("0") == 0);
+  CHECK(parse_size("512MiB") == 536'870'912);
+  CHECK(parse_size("1.5GiB") == 1'610'612'736);
+  CHECK(parse_size("4KiB") == 4096);
+  CHECK(parse_size("7B") == 7);
+  const auto bad = GENERATE("", "5", "MiB", "-1B", "1 B", "1MB", "1mib", "1e3B", "infB", "nanB");
+  CAPTURE(bad);
+  CHECK_FALSE(parse_size(bad));
+  CHECK(size_text(0) == "0");
+  CHECK(size_text(1'073'741'824) == "1GiB");
+  CHECK(size_text(1'048'577) == "1048577B");
 }
 
 TEST_CASE("a duration is printed in the largest unit that holds it exactly", "[settings]") {

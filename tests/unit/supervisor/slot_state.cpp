@@ -45,8 +45,12 @@ TEST_CASE("a draining slot that outlives its grace is killed", "[supervisor][slo
   CHECK(cell.action == SlotAction::kill_process);
 }
 
-TEST_CASE("repeated orders to go down change nothing", "[supervisor][slot]") {
-  CHECK(kSlotGrid.at(SlotState::draining, SlotEvent::order_down).kind == CellKind::stay);
+TEST_CASE(
+    "a repeated order to go down only tells the worker of its deadline", "[supervisor][slot]"
+) {
+  const auto& again = kSlotGrid.at(SlotState::draining, SlotEvent::order_down);
+  CHECK(again.next == SlotState::draining);
+  CHECK(again.action == SlotAction::ask_to_drain);
   CHECK(kSlotGrid.at(SlotState::killing, SlotEvent::order_down).kind == CellKind::stay);
   CHECK(kSlotGrid.at(SlotState::down, SlotEvent::order_down).kind == CellKind::stay);
 }
