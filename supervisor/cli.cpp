@@ -32,6 +32,9 @@ struct Parsed {
   RunStartArguments run_start;
   RunWaitArguments run_wait;
   RunListArguments run_list;
+  FenceArguments fence;
+  UnfenceArguments unfence;
+  bool fence_list_all = false;
   MigrateArguments migrate;
   std::string run_show;
   std::string sql;
@@ -105,8 +108,10 @@ CLI::App& add_verb(
     CLI::App& parent, Parsed& parsed, std::string name, std::string help, Verb verb
 ) {
   CLI::App& added = *parent.add_subcommand(std::move(name), std::move(help));
-  // Runs for the innermost verb last, so that this one stands.
-  added.parse_complete_callback([&parsed, verb = std::move(verb)] { parsed.verb = verb; });
+  // Of a verb that has others below it (`fence`, `fence list`) the innermost stands.
+  added.parse_complete_callback([&parsed, &added, verb = std::move(verb)] {
+    if (added.get_subcommands().empty()) parsed.verb = verb;
+  });
   return added;
 }
 
@@ -226,6 +231,60 @@ void add_run_verbs(CLI::App& app, Parsed& parsed) {
       ->type_name("N");
   add_database(list, parsed.common);
   add_output(list, parsed.common);
+}
+
+void add_fence_verbs(CLI::App& app, Parsed& parsed) {
+  CLI::App& fence = add_verb(
+      app,
+      parsed,
+      "fence",
+      "Let nothing of these flows or steps run until it is unfenced, on any host",
+      [&] { return cli::fence(parsed.common, parsed.fence); }
+  );
+  fence.add_option("target", parsed.fence.targets, "Whole flows, or single steps")
+      ->type_name("FLOW[/STEP]");
+  fence.add_option("--reason", parsed.fence.reason, "Why, for whoever meets the fence")
+      ->type_name("TEXT");
+  fence.add_option("--owner", parsed.fence.owner, "Who (this user at this host)")
+      ->type_name("NAME");
+  CLI::Option* fence_wait = fence.add_flag(
+      "--wait",
+      parsed.fence.wait,
+      "Wait until no task of them is in hand and every supervisor has acknowledged"
+  );
+  add_timeout(fence, parsed.fence.timeout)->needs(fence_wait);
+  add_database(fence, parsed.common);
+  add_output(fence, parsed.common);
+
+  CLI::App& list =
+      add_verb(fence, parsed, "list", "List the fences that stand, and what still runs", [&] {
+        return cli::fence_list(parsed.common, parsed.fence_list_all);
+      });
+  list.add_flag("--all", parsed.fence_list_all, "Those that were lifted, too");
+  add_database(list, parsed.common);
+  add_output(list, parsed.common);
+
+  CLI::App& unfence = add_verb(
+      app,
+      parsed,
+      "unfence",
+      "Lift fences; every function gets back the state it had before",
+      [&] { return cli::unfence(parsed.common, parsed.unfence); }
+  );
+  unfence.add_option("fence", parsed.unfence.targets, "Fence ids, or what the fences stand around")
+      ->required()
+      ->type_name("ID|FLOW[/STEP]");
+  CLI::Option* token =
+      unfence.add_option("--token", parsed.unfence.token, "The token that fence printed")
+          ->type_name("TOKEN");
+  CLI::Option* force =
+      unfence.add_flag("--force", parsed.unfence.force, "Without the token; wants a reason")
+          ->excludes(token);
+  unfence.add_option("--reason", parsed.unfence.reason, "Why, kept with the fence")
+      ->needs(force)
+      ->type_name("TEXT");
+  add_database(unfence, parsed.common);
+  add_output(unfence, parsed.common);
 }
 
 void add_database_verbs(CLI::App& app, Parsed& parsed) {
@@ -429,6 +488,7 @@ int run(int argc, char** argv) {
   add_supervisor_verbs(app, parsed);
   add_reading_verbs(app, parsed);
   add_run_verbs(app, parsed);
+  add_fence_verbs(app, parsed);
   add_database_verbs(app, parsed);
   add_other_verbs(app, parsed);
 

@@ -167,6 +167,65 @@ struct RunStatesView {
   RunCounts counts;
 };
 
+// --- pgflow fence, pgflow unfence, pgflow fence list
+
+struct FencedFunction {
+  std::string function;
+  bool was_enabled = false;  // before any fence stood around it
+};
+
+struct FenceView {
+  std::string fence_id;
+  std::string token;  // opens it; shown this once
+  std::string owner;
+  std::string reason;
+  std::vector<FencedFunction> functions;
+  std::int64_t workers_told = 0;  // to finish what they hold and leave
+};
+
+struct UnfencedFunction {
+  std::string function;
+  bool enabled = false;
+  bool is_fenced = false;  // by another fence
+};
+
+struct UnfenceView {
+  std::vector<std::string> fences;
+  std::vector<UnfencedFunction> functions;
+};
+
+struct PendingSupervisor {
+  std::string name;
+  std::string host;
+  std::int64_t pid = 0;
+};
+
+struct FencedFunctionNow {
+  std::string function;
+  bool was_enabled = false;
+  std::optional<bool> enabled;
+  std::int64_t live_workers = 0;      // not told to leave
+  std::int64_t draining_workers = 0;  // told
+  std::int64_t tasks_in_hand = 0;
+};
+
+struct FenceListed {
+  std::string fence_id;
+  std::string owner;
+  std::string reason;
+  std::string created_at;
+  std::optional<std::string> lifted_at;
+  std::optional<std::string> forced_reason;
+  // No live worker, no task in hand, every live supervisor has acknowledged; null once lifted.
+  std::optional<bool> quiet;
+  std::vector<PendingSupervisor> pending_supervisors;
+  std::vector<FencedFunctionNow> functions;
+};
+
+struct FenceListView {
+  std::vector<FenceListed> fences;
+};
+
 // --- pgflow migrate
 
 struct MigrationView {

@@ -113,6 +113,24 @@ struct RunListArguments {
 };
 Outcome<Exit> run_list(const Common& common, const RunListArguments& arguments);
 
+struct FenceArguments {
+  std::vector<std::string> targets;  // FLOW or FLOW/STEP
+  std::string reason;
+  std::optional<std::string> owner;
+  bool wait = false;
+  Timeout timeout;
+};
+Outcome<Exit> fence(const Common& common, const FenceArguments& arguments);
+Outcome<Exit> fence_list(const Common& common, bool all);
+
+struct UnfenceArguments {
+  std::vector<std::string> targets;  // fence ids, FLOW or FLOW/STEP
+  std::optional<std::string> token;
+  bool force = false;
+  std::optional<std::string> reason;
+};
+Outcome<Exit> unfence(const Common& common, const UnfenceArguments& arguments);
+
 struct MigrateArguments {
   bool adopt = false;       // up
   std::optional<int> from;  // sql

@@ -71,6 +71,7 @@ Failure failure(Error error) {
       {"57", Exit::unavailable, "the server is starting or stopping; try again"},
       {"08", Exit::unavailable, "check that the server runs and that the connection URL names it"},
       {"P0001", Exit::bad_data, ""},
+      {"P0002", Exit::not_found, ""},
   };
   for (const Rule& rule : kBySqlstate) {
     if (error.sqlstate.empty() || !std::string_view(error.sqlstate).starts_with(rule.prefix))
