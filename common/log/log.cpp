@@ -1,12 +1,13 @@
 // The process's one logger: spdlog gives the level, the lock and the sink, line.cpp gives the text.
 #include "log/log.hpp"
 
-#include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <memory>
+
+#include "log/stderr_sink.hpp"
 
 namespace pgflow::log {
 namespace {
@@ -18,14 +19,29 @@ struct Log {
     const char* no_colour = std::getenv("NO_COLOR");
     colour = terminal && (no_colour == nullptr || *no_colour == '\0');
     for (const auto& [key, value] : options.context) context.emplace_back(key, value);
-    logger.set_pattern("%v");
+  }
+
+  std::string rendered(Level level, std::string_view event, std::span<const Field> fields) const {
+    const Line line{
+        .time = WallClock::now(),
+        .level = level,
+        .component = options.component,
+        .pid = ::getpid(),
+        .event = event,
+        .fields = fields,
+        .context = context,
+    };
+    return render(line, format, colour);
   }
 
   Options options;
   Format format;
   bool colour;
   std::vector<Field> context;  // points into options
-  spdlog::logger logger{"pgflow", std::make_shared<spdlog::sinks::stderr_sink_mt>()};
+  spdlog::logger logger{"pgflow", std::make_shared<StderrSink>([this](std::uint64_t lines) {
+                          const Field count[] = {{"lines", lines}};
+                          return rendered(Level::warn, "log.left_out", count) + "\n";
+                        })};
 };
 
 spdlog::level::level_enum spdlog_level(Level level) {
@@ -81,16 +97,7 @@ bool enabled(Level level) {
 void write(Level level, std::string_view event, std::span<const Field> fields) {
   Log& log = *current();
   if (!log.logger.should_log(spdlog_level(level))) return;
-  const Line line{
-      .time = WallClock::now(),
-      .level = level,
-      .component = log.options.component,
-      .pid = ::getpid(),
-      .event = event,
-      .fields = fields,
-      .context = log.context,
-  };
-  const std::string text = render(line, log.format, log.colour);
+  const std::string text = log.rendered(level, event, fields);
   log.logger.log(spdlog_level(level), spdlog::string_view_t(text.data(), text.size()));
 }
 

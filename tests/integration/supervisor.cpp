@@ -55,13 +55,14 @@ class Rig {
     }
   }
 
-  test::Process& start() {
+  test::Process& start(std::vector<std::pair<int, int>> descriptors = {}) {
     supervisor_.emplace(test::Command{
         .arguments = {PGFLOW_BIN_DIR "/pgflow", "up", "-c", config()},
         .environment =
             {{"DATABASE_URL", plan_.url.empty() ? database.url() : plan_.url},
              {"FAKE_WORKER", plan_.fake},
-             {"FAKE_LEDGER", path("ledger")}}
+             {"FAKE_LEDGER", path("ledger")}},
+        .descriptors = std::move(descriptors)
     });
     return *supervisor_;
   }
@@ -636,6 +637,25 @@ TEST_CASE("a stop during the start leaves nothing behind", "[supervisor]") {
   );
   rig.start();
   rig.wait_start("a", 1);
+  rig.supervisor().signal(SIGTERM);
+  CHECK(rig.supervisor().wait(kSoon) == 0);
+  rig.check_nothing_left();
+}
+
+TEST_CASE("a supervisor whose log nobody reads replaces its workers and stops", "[supervisor]") {
+  const test::UnreadPipe log;
+  Rig rig;
+  rig.start({{log.writer(), 2}});
+  rig.wait_start("a", 1);
+  std::size_t starts = 0;
+  eventually("it has nowhere to log", kSoon, [&] {
+    const auto all = rig.started("a");
+    if (all.size() > starts) kill(all[starts++].pid, SIGKILL);
+    return log.is_full();
+  });
+  const auto before = rig.started("a");
+  kill(before.back().pid, SIGKILL);
+  rig.wait_start("a", before.size() + 1);
   rig.supervisor().signal(SIGTERM);
   CHECK(rig.supervisor().wait(kSoon) == 0);
   rig.check_nothing_left();

@@ -181,3 +181,21 @@ TEST_CASE("a message that is no task stays in the queue and is named once", "[wo
   const std::string log = worker->err();
   CHECK(log.find("queue.stray_messages") == log.rfind("queue.stray_messages"));
 }
+
+TEST_CASE("a worker whose log nobody reads works on", "[worker]") {
+  const ProbeBench bench;
+  const UnreadPipe log;
+  const auto worker =
+      bench.start({"--step", "work"}, {{"PGFLOW_LOG_LEVEL", "debug"}}, {{log.writer(), 2}});
+  eventually("it polls", 10s, [&] {
+    return bench.database.value("select count(*) from pgflow.workers") == "1";
+  });
+  eventually("it has nowhere to log", 30s, [&] {
+    bench.run("finish");
+    return log.is_full();
+  });
+  const std::string run = bench.run("finish");
+  bench.await_task(run, "completed", 30s);
+  worker->signal(SIGTERM);
+  CHECK(worker->wait(20s) == 0);
+}

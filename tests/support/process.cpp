@@ -1,6 +1,7 @@
 #include "support/process.hpp"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -112,6 +113,21 @@ std::string read_file(const std::string& path) {
   std::ostringstream text;
   text << file.rdbuf();
   return text.str();
+}
+
+UnreadPipe::UnreadPipe() {
+  if (pipe2(ends_, O_CLOEXEC) != 0) throw std::runtime_error("pipe2");
+  fcntl(ends_[1], F_SETPIPE_SZ, 4096);
+}
+
+UnreadPipe::~UnreadPipe() {
+  close(ends_[0]);
+  close(ends_[1]);
+}
+
+bool UnreadPipe::is_full() const {
+  pollfd room{ends_[1], POLLOUT, 0};
+  return poll(&room, 1, 0) == 0;
 }
 
 TemporaryFolder::TemporaryFolder() : path_(new_folder()) {}

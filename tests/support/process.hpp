@@ -14,7 +14,7 @@ namespace pgflow::test {
 struct Command {
   std::vector<std::string> arguments;                              // the program first
   std::vector<std::pair<std::string, std::string>> environment{};  // beside the test's own
-  // {descriptor here, descriptor there}: what the child inherits beside 0, 1 and 2.
+  // {descriptor here, descriptor there}: what the child inherits beside 0, 1 and 2, or instead.
   std::vector<std::pair<int, int>> descriptors{};
 };
 
@@ -39,6 +39,20 @@ class Process {
   std::string folder_;
   pid_t pid_ = -1;
   std::optional<int> exit_code_;
+};
+
+// The write end of a pipe that holds 4 KiB and that nobody reads.
+class UnreadPipe {
+ public:
+  UnreadPipe();
+  ~UnreadPipe();
+  UnreadPipe(const UnreadPipe&) = delete;
+  UnreadPipe& operator=(const UnreadPipe&) = delete;
+  int writer() const { return ends_[1]; }
+  bool is_full() const;
+
+ private:
+  int ends_[2];
 };
 
 std::string read_file(const std::string& path);  // "" if there is none

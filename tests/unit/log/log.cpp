@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <limits>
 #include <string>
 
@@ -166,4 +167,40 @@ TEST_CASE("levels and formats are read by name, others are refused with a hint",
   CHECK(events::parse_level("loud").error().hint == "Use debug, info, warn or error.");
   CHECK(events::parse_format("json").value() == Format::json);
   CHECK_FALSE(events::parse_format("xml"));
+}
+
+TEST_CASE("a reader that does not read holds up nobody, and is told what it missed", "[log]") {
+  int ends[2];
+  REQUIRE(::pipe2(ends, O_CLOEXEC) == 0);
+  const pgflow::UniqueFd read_end(ends[0]), write_end(ends[1]), saved(::dup(STDERR_FILENO));
+  ::fcntl(read_end.get(), F_SETFL, O_NONBLOCK);
+  const auto read_all = [&] {
+    std::string text;
+    char buffer[4096];
+    for (ssize_t n; (n = ::read(read_end.get(), buffer, sizeof buffer)) > 0;) {
+      text.append(buffer, static_cast<std::size_t>(n));
+    }
+    return text;
+  };
+  const auto lines_in = [](const std::string& text) {
+    return static_cast<int>(std::count(text.begin(), text.end(), '\n'));
+  };
+
+  ::dup2(write_end.get(), STDERR_FILENO);
+  constexpr int kWritten = 2'000;  // of 100 bytes and more: a pipe holds 64 KiB
+  const std::string padding(100, 'x');
+  for (int i = 0; i < kWritten; ++i) events::info("flood", {{"padding", padding}});
+  const std::string before = read_all();
+  events::info("last");
+  const std::string after = read_all();
+  ::dup2(saved.get(), STDERR_FILENO);
+
+  const int arrived = lines_in(before);
+  CHECK(arrived < kWritten);
+  CHECK(before.size() >= 60'000);
+  CHECK(lines_in(after) == 2 + (before.ends_with('\n') ? 0 : 1));
+  CHECK_THAT(
+      after, Catch::Contains("event=log.left_out lines=" + std::to_string(kWritten - arrived))
+  );
+  CHECK_THAT(after, Catch::Contains("event=last"));
 }
