@@ -10,7 +10,7 @@ namespace pgflow::supervisor {
 namespace {
 
 constexpr Backoff::Limits kReconnect{
-    .first = std::chrono::milliseconds(250), .most = std::chrono::seconds(15)
+    .first = std::chrono::milliseconds(250), .most = std::chrono::seconds(3)
 };
 
 pg::ConnectionOptions options(
@@ -46,15 +46,23 @@ void DatabaseLink::connect() {
     if (!result) return lost(result.error());
     backoff_.reset();
     told_down_ = false;
+    problem_.clear();
+    changed_at_ = SteadyClock::now();
     log::info("database.up", {{"database", connection_.dsn().describe()}});
     on_change_();
   });
 }
 
+std::chrono::milliseconds DatabaseLink::state_for() const {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(SteadyClock::now() - changed_at_);
+}
+
 void DatabaseLink::lost(const Error& error) {
   timer_.start(backoff_.next());
+  problem_ = error.message;
   if (told_down_) return;
   told_down_ = true;
+  changed_at_ = SteadyClock::now();
   log::warn("database.down", error, {{"database", connection_.dsn().describe()}});
   on_change_();
 }

@@ -3,8 +3,11 @@
 #pragma once
 
 #include <functional>
+#include <optional>
+#include <string>
 
 #include "base/backoff.hpp"
+#include "base/clock.hpp"
 #include "pg/connection.hpp"
 #include "settings/settings.hpp"
 #include "uv/loop.hpp"
@@ -25,6 +28,10 @@ class DatabaseLink {
   pg::Connection& connection() { return connection_; }
   // Why the first attempt will never succeed (a URL that is none); nothing while there is hope.
   const std::optional<Error>& hopeless() const { return hopeless_; }
+  // Why it is not up; empty while it is, or was never tried.
+  const std::string& problem() const { return problem_; }
+  // How long it has been up, or not.
+  std::chrono::milliseconds state_for() const;
 
  private:
   void connect();
@@ -36,6 +43,8 @@ class DatabaseLink {
   Backoff backoff_;
   uv::Timer timer_;
   bool told_down_ = false;
+  std::string problem_;
+  SteadyClock::time_point changed_at_ = SteadyClock::now();
 };
 
 }  // namespace pgflow::supervisor

@@ -89,6 +89,10 @@ void Slot::set_concurrency(int max_concurrent) {
   );
 }
 
+void Slot::admit_to_database() {
+  if (!ended_at_) process_->send(contract::DatabasePermit{});
+}
+
 void Slot::kill() {
   wanted_up_ = false;
   if (has_process(state_) && !ended_at_ && last_.our_reason.empty())
@@ -306,6 +310,10 @@ void Slot::hear(const contract::Work& work) {
 
 void Slot::hear(const contract::DatabaseState& database) {
   log::debug("worker.database", {{"slot", name()}, {"up", database.up}});
+}
+
+void Slot::hear(const contract::DatabaseWant&) {
+  host_.want_database(worker_id_);
 }
 
 void Slot::hear(const contract::Drained& drained) {

@@ -35,6 +35,8 @@ class SlotHost {
   virtual void wake_queue(std::string_view queue_name, const Slot* except) = 0;
   // Told after every change of a slot, and of what is in its hands.
   virtual void changed() = 0;
+  // Its worker wants to connect again: admit_to_database() follows when its turn has come.
+  virtual void want_database(WorkerId worker_id) = 0;
   virtual void exited(ExitView exit) = 0;
   // For the connections of one worker more than wanted.
   virtual bool has_room() const = 0;
@@ -60,6 +62,7 @@ class Slot {
   // SIGKILL, and another worker.
   void condemn(std::string reason);
   void set_concurrency(int max_concurrent);
+  void admit_to_database();
 
   // The permission that was asked for.
   void start();
@@ -103,6 +106,7 @@ class Slot {
   void hear(const contract::Stuck& stuck);
   void hear(const contract::Work& work);
   void hear(const contract::DatabaseState& database);
+  void hear(const contract::DatabaseWant& want);
   void hear(const contract::Drained& drained);
   void hear(const contract::ExternalTerm& term);
   void hear(const contract::Fatal& fatal);

@@ -23,6 +23,7 @@
 #include "store/migrator.hpp"
 #include "store/refusal.hpp"
 #include "store/wake_listener.hpp"
+#include "supervisor/admission.hpp"
 #include "supervisor/database_link.hpp"
 #include "supervisor/describe.hpp"
 #include "supervisor/fence_watch.hpp"
@@ -81,6 +82,8 @@ class Supervisor : public SlotHost, public Orders {
   void on_signal(int number);
   void stop_gracefully(std::string_view why, Milliseconds deadline);
   void stop_at_once();
+  void tell_all() const;
+  void pause_all();
   void finish_if_empty();
 
   // Every second.
@@ -99,6 +102,7 @@ class Supervisor : public SlotHost, public Orders {
   void wake_queue(std::string_view queue_name, const Slot* except) override;
   void changed() override;
   void exited(ExitView exit) override;
+  void want_database(WorkerId worker_id) override { admission_.want(worker_id); }
   bool has_room() const override;
   bool database_up() const override { return database_.up(); }
   const settings::Settings& settings() const override { return settings_; }
@@ -126,6 +130,8 @@ class Supervisor : public SlotHost, public Orders {
   );
   Result<void> fits(const Overrides& overrides) const;
   Result<Slot*> worker(const std::string& worker_id) const;
+  Slot* find(WorkerId worker_id) const;
+  bool admit(WorkerId worker_id) const;
 
   // Makes true what is wanted.
   void converge();
@@ -153,6 +159,7 @@ class Supervisor : public SlotHost, public Orders {
 
   DatabaseLink database_;
   store::WakeListener ears_;
+  Admission admission_;
   FenceWatch fences_;
   std::optional<Releaser> releaser_;
   OrphanWatch orphans_;
@@ -185,6 +192,7 @@ Supervisor::Supervisor(settings::Settings settings, SupervisorOptions options)
           database_.connection(),
           [this](std::string_view queue) { wake_queue(queue, nullptr); }
       ),
+      admission_(loop_, [this](WorkerId worker_id) { return admit(worker_id); }),
       fences_(
           loop_, database_.connection(), ears_, [this](const std::vector<FenceView>&) { changed(); }
       ),
@@ -202,7 +210,10 @@ Supervisor::Supervisor(settings::Settings settings, SupervisorOptions options)
       converge_timer_(loop_, [this] { converge(); }),
       finish_timer_(loop_, [this] { finish_if_empty(); }) {
   ::signal(SIGPIPE, SIG_IGN);
-  for (const int number : {SIGTERM, SIGINT, SIGQUIT, SIGHUP}) {
+  std::vector<int> numbers{SIGTERM, SIGINT, SIGQUIT, SIGHUP, SIGUSR1, SIGUSR2, SIGTTIN};
+  // On a terminal it is Ctrl-Z, and does what people expect.
+  if (isatty(STDIN_FILENO) == 0) numbers.push_back(SIGTSTP);
+  for (const int number : numbers) {
     signals_.push_back(std::make_unique<uv::Signal>(loop_, number, [this](int caught) {
       on_signal(caught);
     }));
@@ -412,6 +423,12 @@ void Supervisor::on_signal(int number) {
     log::warn("signal.ignored", {{"signal", "HUP"}, {"reason", "restart to read a new config"}});
     return;
   }
+  if (number == SIGUSR1 || number == SIGUSR2) {
+    log::warn("signal.ignored", {{"signal", sigabbrev_np(number)}, {"reason", "it means nothing"}});
+    return;
+  }
+  if (number == SIGTTIN) return tell_all();
+  if (number == SIGTSTP) return pause_all();
   if (phase_ == Phase::starting) {
     stop_wanted_ = true;
     return;
@@ -424,6 +441,47 @@ void Supervisor::on_signal(int number) {
   const bool impatient =
       number == SIGQUIT || (number == SIGINT && now - stop_signal_at_ >= kSecondInterrupt);
   if (impatient) stop_at_once();
+}
+
+// What it knows, into the log.
+void Supervisor::tell_all() const {
+  for (const auto& pool : pools_) {
+    const PoolView view = pool->view();
+    log::info(
+        "status.pool",
+        {{"pool", pool->name()},
+         {"state", to_string(view.state)},
+         {"processes", view.processes},
+         {"max_concurrent", view.max_concurrent},
+         {"ready", pool->count(SlotState::ready)}}
+    );
+    for (const SlotView& slot : view.slots) {
+      log::info(
+          "status.slot",
+          {{"pool", pool->name()},
+           {"slot", slot.number},
+           {"state", to_string(slot.state)},
+           {"worker_id", slot.worker_id},
+           {"pid", slot.pid},
+           {"in_flight", slot.in_flight},
+           {"uptime_ms", slot.uptime}}
+      );
+    }
+  }
+  log::info(
+      "status.supervisor",
+      {{"phase", to_string(phase_)},
+       {"database_up", database_.up()},
+       {"pending_releases", releaser_ ? releaser_->pending() : 0}}
+  );
+}
+
+void Supervisor::pause_all() {
+  log::info("supervisor.pausing", {{"signal", "TSTP"}});
+  for (const auto& flow : settings_.flows) {
+    const auto paused = pause({flow.slug, ""}, {.reason = "SIGTSTP"});
+    if (!paused) log::warn("pool.not_paused", paused.error(), {{"flow", flow.slug}});
+  }
 }
 
 void Supervisor::stop_gracefully(std::string_view why, Milliseconds deadline) {
@@ -500,9 +558,11 @@ void Supervisor::on_database_change() {
   if (database_.up()) {
     ears_.listen();
     fences_.look();
+    admission_.open();
     if (releaser_ && phase_ != Phase::starting) releaser_->resume();
   } else {
     ears_.forget();
+    admission_.close();
   }
   changed();
 }
@@ -692,15 +752,25 @@ Result<void> Supervisor::restart(const PoolName& name) {
 
 Result<Slot*> Supervisor::worker(const std::string& worker_id) const {
   const auto id = WorkerId::parse(worker_id);
-  for (const auto& pool : pools_) {
-    Slot* slot = id ? pool->find(*id) : nullptr;
-    if (slot != nullptr) return slot;
-  }
+  if (Slot* slot = id ? find(*id) : nullptr; slot != nullptr) return slot;
   return fail(
       {.kind = "worker_unknown",
        .message = "This supervisor runs no worker " + worker_id + ".",
        .hint = "`pgflow status` lists the workers."}
   );
+}
+
+Slot* Supervisor::find(WorkerId worker_id) const {
+  for (const auto& pool : pools_) {
+    if (Slot* slot = pool->find(worker_id); slot != nullptr) return slot;
+  }
+  return nullptr;
+}
+
+bool Supervisor::admit(WorkerId worker_id) const {
+  Slot* slot = find(worker_id);
+  if (slot != nullptr) slot->admit_to_database();
+  return slot != nullptr;
 }
 
 Result<void> Supervisor::drain_worker(const std::string& worker_id) {
@@ -737,6 +807,9 @@ Snapshot Supervisor::snapshot() const {
   view.phase = phase_;
   view.was_ready = was_ready_;
   view.database_up = database_.up();
+  view.database_error = database_.problem();
+  view.database_for = database_.state_for();
+  view.database_version = database_.connection().server_version();
   view.pending_releases = releaser_ ? static_cast<int>(releaser_->pending()) : 0;
   for (std::size_t i = 0; i < manifests_.size(); ++i) {
     view.flows.push_back(

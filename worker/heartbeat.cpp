@@ -30,7 +30,8 @@ Heartbeat::Heartbeat(
                [this](const Error&) {
                  asking_ = false;
                  if (ears_) ears_->forget();
-               }}
+               },
+           .ask = events_.ask}
       ),
       timer_(loop, [this] { beat(); }) {
   if (events_.wake) ears_.emplace(loop, link_.connection(), events_.wake);

@@ -29,6 +29,8 @@ class Heartbeat {
     std::function<std::vector<store::TaskInHand>()> in_hand;
     // One of them is not ours any more.
     std::function<void(store::TaskInHand)> lost;
+    // As Link::Events::ask.
+    std::function<void()> ask;
     // There may be work in a queue, by its name. Empty: nobody listens.
     std::function<void(std::string_view)> wake;
   };
@@ -37,6 +39,7 @@ class Heartbeat {
 
   void start();  // the worker is registered
   void stop();
+  void admit() { link_.admit(); }
 
   // Since the database last heard of us.
   std::chrono::milliseconds silence() const;

@@ -18,7 +18,7 @@ Link::Link(uv::Loop& loop, pg::ConnectionOptions options, Events events)
     : events_(std::move(events)),
       backoff_(kPauses),
       connection_(loop, std::move(options)),
-      again_(loop, [this] { connect(); }) {
+      again_(loop, [this] { come_back(); }) {
   connection_.on_lost([this](const Error& why) { lost(why); });
 }
 
@@ -31,9 +31,20 @@ void Link::renew(const Error& why) {
   lost(why);
 }
 
+void Link::admit() {
+  if (std::exchange(asks_, false)) connect();
+}
+
 void Link::close() {
+  asks_ = false;
   again_.stop();
   connection_.close();
+}
+
+void Link::come_back() {
+  if (!events_.ask) return connect();
+  asks_ = true;
+  events_.ask();
 }
 
 void Link::connect() {

@@ -38,6 +38,8 @@ constexpr auto kStuckLimit = 15s;
 // For the last words to the database. Shorter than the margin before a supervisor kills.
 constexpr auto kLastWords = 2s;
 constexpr auto kPingInterval = 1s;
+// A permission to come back may get lost when a socket is full.
+constexpr auto kAskAgain = 10s;
 // Between two looks that only a wake-up asks for: a thousand starts a second are not a thousand
 // looks.
 constexpr auto kWakePause = 5ms;
@@ -133,10 +135,13 @@ Worker::Worker(uv::Loop& loop, detail::WorkerPlan plan, Identity identity, const
       retry_timer_(loop, [this] { pump(); }),
       deadline_timer_(loop, [this] { check_deadlines(); }),
       ping_timer_(loop, [this] { ping(); }),
+      permit_timer_(loop, [this] { want_database(); }),
       work_(
           loop,
           connection_options(dsn, application_name_),
-          {.up = [this] { on_work_up(); }, .down = [this](const Error& why) { on_work_down(why); }}
+          {.up = [this] { on_work_up(); },
+           .down = [this](const Error& why) { on_work_down(why); },
+           .ask = [this] { want_database(); }}
       ),
       heartbeat_(
           loop,
@@ -145,6 +150,7 @@ Worker::Worker(uv::Loop& loop, detail::WorkerPlan plan, Identity identity, const
           {.pulse = [this](Pulse pulse) { on_pulse(pulse); },
            .in_hand = [this] { return in_hand(); },
            .lost = [this](store::TaskInHand lost) { on_lost(lost); },
+           .ask = [this] { want_database(); },
            // Under a supervisor one connection listens for all of its workers.
            .wake = identity_.supervised() ? std::function<void(std::string_view)>()
                                           : [this](std::string_view queue) {
@@ -227,11 +233,14 @@ void Worker::begin() {
           .lost =
               [this] {
                 log::warn("supervisor.lost", {});
+                has_supervisor_ = false;
+                come_back();
                 // The grace after the deadline belongs to the 25 seconds.
                 drain(ExitCode::orphaned, kShutdownLimit - kCancelGrace, "the supervisor is gone");
               },
       }
   );
+  has_supervisor_ = true;
   report(contract::Hello{
       .pid = static_cast<int>(::getpid()),
       .worker_id = identity_.worker_id.text(),
@@ -246,9 +255,9 @@ void Worker::watch_signals() {
     signals_.push_back(std::make_unique<uv::Signal>(loop_, number, [this](int n) { on_signal(n); })
     );
   }
-  // Watched and dropped: a closed terminal or pipe is no reason to end. (Ignoring them would be
-  // inherited by the handlers' children.)
-  for (const int number : {SIGHUP, SIGPIPE}) {
+  // Watched and dropped: a closed terminal or pipe is no reason to end, nor is a logrotate that
+  // signals a whole group. (Ignoring them would be inherited by the handlers' children.)
+  for (const int number : {SIGHUP, SIGUSR1, SIGPIPE}) {
     if (number == SIGHUP && !identity_.supervised()) continue;
     signals_.push_back(std::make_unique<uv::Signal>(loop_, number, [](int) {}));
   }
@@ -287,6 +296,20 @@ void Worker::on_work_down(const Error& why) {
   if (!pg::is_database_down(why)) return refuse(why, store::exit_code_of(why));
   if (!identity_.supervised() && SteadyClock::now() > start_limit_)
     refuse(why, ExitCode::temporary);
+}
+
+// A supervisor knows whether the database is there, and lets its workers come back a few at a
+// time.
+void Worker::want_database() {
+  if (!has_supervisor_) return come_back();
+  report(contract::DatabaseWant{});
+  permit_timer_.start(kAskAgain);
+}
+
+void Worker::come_back() {
+  permit_timer_.stop();
+  work_.admit();
+  heartbeat_.admit();
 }
 
 void Worker::on_started(const Result<void>& started) {
@@ -881,6 +904,8 @@ void Worker::on_supervisor(const contract::FromSupervisor& message) {
     pump();
   } else if (std::get_if<contract::Wake>(&message)) {
     wake();
+  } else if (std::get_if<contract::DatabasePermit>(&message)) {
+    come_back();
   } else if (const auto* order = std::get_if<contract::Drain>(&message)) {
     std::optional<Milliseconds> limit;
     if (order->deadline_milliseconds) limit.emplace(*order->deadline_milliseconds);

@@ -72,6 +72,8 @@ class Worker {
   void connect();
   void on_work_up();
   void proven();
+  void want_database();
+  void come_back();
   void on_work_down(const Error& why);
   void on_started(const Result<void>& started);
   void refuse(const Error& why, ExitCode code);
@@ -134,6 +136,7 @@ class Worker {
   // What we are and what we are asked to be.
   State state_ = State::starting;
   int concurrency_;
+  bool has_supervisor_ = false;
   bool welcomed_ = false;
   bool stop_asked_ = false;  // by a signal
   std::optional<ExitCode> exit_code_;
@@ -169,6 +172,7 @@ class Worker {
   uv::Timer retry_timer_;
   uv::Timer deadline_timer_;
   uv::Timer ping_timer_;
+  uv::Timer permit_timer_;
   std::vector<std::unique_ptr<uv::Signal>> signals_;
   std::optional<SupervisorLink> supervisor_;
   Link work_;

@@ -46,6 +46,12 @@ constexpr std::string_view type_of(const Work*) {
 constexpr std::string_view type_of(const DatabaseState*) {
   return "DB";
 }
+constexpr std::string_view type_of(const DatabaseWant*) {
+  return "DB_WANT";
+}
+constexpr std::string_view type_of(const DatabasePermit*) {
+  return "DB_PERMIT";
+}
 constexpr std::string_view type_of(const Drained*) {
   return "DRAINED";
 }
@@ -102,7 +108,8 @@ void visit_members(Fields& fields, Message& m) {
     fields("generation", m.generation), fields("concurrency", m.concurrency);
   } else if constexpr (std::is_same_v<T, SetLimits>) {
     fields("concurrency", m.concurrency);
-  } else if constexpr (std::is_same_v<T, Wake>) {
+  } else if constexpr (std::is_same_v<T, Wake> || std::is_same_v<T, DatabaseWant> ||
+                       std::is_same_v<T, DatabasePermit>) {
     // Its type says it all.
   } else {
     static_assert(std::is_same_v<T, Drain>);

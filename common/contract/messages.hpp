@@ -76,6 +76,10 @@ struct DatabaseState {
   bool up = false;
   bool operator==(const DatabaseState&) const = default;
 };
+// The worker has lost the database and wants to connect again: a permission answers, in its turn.
+struct DatabaseWant {
+  bool operator==(const DatabaseWant&) const = default;
+};
 struct Drained {
   bool clean = false;  // false: the deadline cut handlers off
   int released = 0;    // tasks given back
@@ -111,6 +115,10 @@ struct SetLimits {
 struct Wake {
   bool operator==(const Wake&) const = default;
 };
+// Connect to the database now: it is there, and not everybody comes at once.
+struct DatabasePermit {
+  bool operator==(const DatabasePermit&) const = default;
+};
 struct Drain {
   std::optional<std::int64_t> deadline_milliseconds;  // none: each task ends by its own time-out
   std::string reason;
@@ -132,11 +140,12 @@ using FromWorker = std::variant<
     Stuck,
     Work,
     DatabaseState,
+    DatabaseWant,
     Drained,
     ExternalTerm,
     Fatal,
     Unknown>;
-using FromSupervisor = std::variant<Welcome, SetLimits, Wake, Drain, Unknown>;
+using FromSupervisor = std::variant<Welcome, SetLimits, Wake, DatabasePermit, Drain, Unknown>;
 
 // Texts too long for a packet (Fatal's) are cut at a character, so the result always fits.
 std::string encode(const FromWorker& message);

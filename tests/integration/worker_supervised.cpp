@@ -223,3 +223,42 @@ TEST_CASE("a refused start tells the supervisor why", "[worker][supervised]") {
   CHECK_THAT(fatal.hint, Catch::Contains("pgflow migrate up"));
   CHECK(supervised.worker->wait(5s) == 78);
 }
+
+TEST_CASE("a lost database is tried again when the supervisor says so", "[worker][supervised]") {
+  const ProbeBench bench;
+  Supervised supervised(bench);
+  supervised.welcome(1);
+  const std::string mine =
+      "from pg_stat_activity where datname = current_database() and "
+      "application_name = 'pgflow:" +
+      supervised.worker_id + "'";
+  eventually("both connections are there", 10s, [&] {
+    return bench.database.value("select count(*) " + mine) == "2";
+  });
+  bench.database.rows("select pg_terminate_backend(pid) " + mine);
+  supervised.await<contract::DatabaseWant>();
+  // Asks for as long as nobody answers, and does not come by itself.
+  supervised.await<contract::DatabaseWant>(15s);
+  CHECK(bench.database.value("select count(*) " + mine) == "0");
+  const std::string run = bench.run("finish");
+  supervised.send(contract::DatabasePermit{});
+  bench.await_task(run, "completed");
+  CHECK(bench.database.value("select count(*) " + mine) == "2");
+}
+
+TEST_CASE("without its supervisor a worker comes back by itself", "[worker][supervised]") {
+  const ProbeBench bench;
+  Supervised supervised(bench);
+  supervised.welcome(1);
+  const std::string run = bench.run("wait");
+  eventually("the handler runs", 10s, [&] { return bench.noted("start 1 t"); });
+  bench.database.rows(
+      "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'pgflow:" +
+      supervised.worker_id + "'"
+  );
+  supervised.await<contract::DatabaseWant>();
+  supervised.vanish();
+  bench.open_gate();
+  CHECK(supervised.worker->wait(30s) == 81);
+  CHECK(bench.task(run, "status") == "completed");
+}

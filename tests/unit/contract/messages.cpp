@@ -27,6 +27,7 @@ TEST_CASE("every message of a worker survives its packet", "[contract]") {
   survives(Ready{"communitythreadsv1__classify"});
   survives(Ping{18446744073709, 18446744073710, 3, 4, 12'345'678'901});
   survives(ExternalTerm{15});
+  survives(DatabaseWant{});
   survives(TaskStart{9'007'199'254'740'993, "0b5c51ae-6c0e-4d8e-b0ae-7f1d6a1f5a55", "a", 7, 2});
   survives(TaskEnd{-1, "completed", 0});
   survives(Stuck{9'007'199'254'740'993, 5'000});
@@ -40,6 +41,7 @@ TEST_CASE("every message of a supervisor survives its packet", "[contract]") {
   survives_downwards(Welcome{"generation", 4});
   survives_downwards(SetLimits{1});
   survives_downwards(Wake{});
+  survives_downwards(DatabasePermit{});
   survives_downwards(Drain{25'000, "shutdown"});
   survives_downwards(Drain{std::nullopt, "paused"});
 }
