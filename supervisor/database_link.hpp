@@ -26,6 +26,7 @@ class DatabaseLink {
   void start();
   bool up() const { return connection_.is_open(); }
   pg::Connection& connection() { return connection_; }
+  int server_version() const { return connection_.server_version(); }
   // Why the first attempt will never succeed (a URL that is none); nothing while there is hope.
   const std::optional<Error>& hopeless() const { return hopeless_; }
   // Why it is not up; empty while it is, or was never tried.

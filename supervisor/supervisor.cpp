@@ -809,7 +809,7 @@ Snapshot Supervisor::snapshot() const {
   view.database_up = database_.up();
   view.database_error = database_.problem();
   view.database_for = database_.state_for();
-  view.database_version = database_.connection().server_version();
+  view.database_version = database_.server_version();
   view.pending_releases = releaser_ ? static_cast<int>(releaser_->pending()) : 0;
   for (std::size_t i = 0; i < manifests_.size(); ++i) {
     view.flows.push_back(
