@@ -32,6 +32,16 @@ struct Parsed {
   RunStartArguments run_start;
   RunWaitArguments run_wait;
   RunListArguments run_list;
+  RunRerunArguments run_rerun;
+  RunCancelArguments run_cancel;
+  RunTailArguments run_tail;
+  TaskListArguments task_list;
+  TaskRequeueArguments task_requeue;
+  std::string queue_show;
+  QueuePeekArguments queue_peek;
+  bool worker_list_all = false;
+  std::string worker_show;
+  ConfigShowArguments config_show;
   FenceArguments fence;
   UnfenceArguments unfence;
   bool fence_list_all = false;
@@ -63,16 +73,31 @@ std::function<std::string(const std::string&)> one_of(std::vector<std::string> k
   };
 }
 
-void add_output(CLI::App& verb, Common& common) {
+void add_output(CLI::App& verb, Common& common, std::vector<std::string> known, const char* help) {
   verb.add_option_function<std::string>(
           "-o,--output",
           [&common](const std::string& value) {
-            common.output = value == "json" ? Output::json : Output::text;
+            common.output = value == "json"    ? Output::json
+                            : value == "jsonl" ? Output::jsonl
+                                               : Output::text;
           },
-          "text for people, json for programs"
+          help
   )
-      ->check(one_of({"text", "json"}))
-      ->type_name("text|json");
+      ->type_name(fmt::format("{}", fmt::join(known, "|")))
+      ->check(one_of(std::move(known)));
+}
+
+void add_output(CLI::App& verb, Common& common) {
+  add_output(verb, common, {"text", "json"}, "text for people, json for programs");
+}
+
+void add_list_output(CLI::App& verb, Common& common) {
+  add_output(
+      verb,
+      common,
+      {"text", "json", "jsonl"},
+      "text for people, json for programs, jsonl a line each"
+  );
 }
 
 void add_config(CLI::App& verb, Common& common) {
@@ -233,6 +258,131 @@ void add_run_verbs(CLI::App& app, Parsed& parsed) {
   add_output(list, parsed.common);
 }
 
+void add_more_run_verbs(CLI::App& run, Parsed& parsed) {
+  CLI::App& rerun =
+      add_verb(run, parsed, "rerun", "Start a new run with the input of an earlier one", [&] {
+        return cli::run_rerun(parsed.common, parsed.run_rerun);
+      });
+  rerun.add_option("run", parsed.run_rerun.run, "A run id, or its beginning")
+      ->required()
+      ->type_name("ID");
+  rerun.add_option("--input", parsed.run_rerun.input, "Another input: JSON, @file, or - for stdin")
+      ->type_name("JSON|@FILE|-");
+  CLI::Option* rerun_wait = rerun.add_flag(
+      "--wait", parsed.run_rerun.wait, "Wait for the end (exit code 1 when it failed)"
+  );
+  add_timeout(rerun, parsed.run_rerun.timeout)->needs(rerun_wait);
+  add_database(rerun, parsed.common);
+  add_output(rerun, parsed.common);
+
+  CLI::App& cancel = add_verb(run, parsed, "cancel", "End runs; they count as failed", [&] {
+    return cli::run_cancel(parsed.common, parsed.run_cancel);
+  });
+  cancel.add_option("run", parsed.run_cancel.runs, "Run ids, or their beginnings")->type_name("ID");
+  CLI::Option* cancel_flow =
+      cancel.add_option("--flow", parsed.run_cancel.flow, "All started runs of this flow")
+          ->type_name("FLOW");
+  cancel.add_option("--status", parsed.run_cancel.status, "Only started runs can be cancelled")
+      ->check(one_of({"started"}))
+      ->needs(cancel_flow)
+      ->type_name("started");
+  cancel.add_flag("-y,--yes", parsed.run_cancel.yes, "Yes, all of them");
+  cancel.add_option("--reason", parsed.run_cancel.reason, "Why; the error of unfinished tasks")
+      ->type_name("TEXT");
+  add_database(cancel, parsed.common);
+  add_output(cancel, parsed.common);
+
+  CLI::App& tail =
+      add_verb(run, parsed, "tail", "Follow a run to its end (exit code 1 when it failed)", [&] {
+        return cli::run_tail(parsed.common, parsed.run_tail);
+      });
+  tail.add_option("run", parsed.run_tail.run, "A run id, or its beginning")
+      ->required()
+      ->type_name("ID");
+  add_timeout(tail, parsed.run_tail.timeout);
+  add_database(tail, parsed.common);
+  add_output(
+      tail, parsed.common, {"text", "jsonl"}, "text for people, jsonl for programs, a line each"
+  );
+}
+
+void add_thing_verbs(CLI::App& app, Parsed& parsed) {
+  CLI::App& task = *app.add_subcommand("task", "The tasks of a run, and those that stalled");
+  task.require_subcommand(1);
+  CLI::App& tasks = add_verb(task, parsed, "list", "List the tasks of a run", [&] {
+    return cli::task_list(parsed.common, parsed.task_list);
+  });
+  tasks.add_option("--run", parsed.task_list.run, "A run id, or its beginning")
+      ->required()
+      ->type_name("ID");
+  tasks.add_option("--status", parsed.task_list.status, "Only tasks in this state")
+      ->check(one_of({"queued", "started", "completed", "failed", "cancelled"}))
+      ->type_name("queued|started|completed|failed|cancelled");
+  add_database(tasks, parsed.common);
+  add_list_output(tasks, parsed.common);
+
+  CLI::App& requeue = add_verb(
+      task,
+      parsed,
+      "requeue",
+      "Give tasks that stalled for good, or lost their message, to the workers again",
+      [&] { return cli::task_requeue(parsed.common, parsed.task_requeue); }
+  );
+  requeue.add_option("--run", parsed.task_requeue.run, "Those of this run")->type_name("ID");
+  requeue.add_option("--flow", parsed.task_requeue.flow, "Those of this flow")->type_name("FLOW");
+  requeue.add_flag("--all", parsed.task_requeue.all, "Those of all flows");
+  add_database(requeue, parsed.common);
+  add_list_output(requeue, parsed.common);
+
+  CLI::App& queue = *app.add_subcommand("queue", "The queues of flows");
+  queue.require_subcommand(1);
+  CLI::App& queues = add_verb(queue, parsed, "list", "List them with what lies in them", [&] {
+    return cli::queue_list(parsed.common);
+  });
+  add_database(queues, parsed.common);
+  add_list_output(queues, parsed.common);
+
+  CLI::App& one_queue = add_verb(queue, parsed, "show", "Show one queue", [&] {
+    return cli::queue_show(parsed.common, parsed.queue_show);
+  });
+  one_queue.add_option("queue", parsed.queue_show, "Its name")->required()->type_name("QUEUE");
+  add_database(one_queue, parsed.common);
+  add_list_output(one_queue, parsed.common);
+
+  CLI::App& peek = add_verb(
+      queue,
+      parsed,
+      "peek",
+      "Look at the next messages without reading them; never at what they hold",
+      [&] { return cli::queue_peek(parsed.common, parsed.queue_peek); }
+  );
+  peek.add_option("queue", parsed.queue_peek.queue, "Its name")->required()->type_name("QUEUE");
+  peek.add_option("-n", parsed.queue_peek.count, "At most so many (5)")
+      ->check(CLI::Range(1, 1'000))
+      ->type_name("N");
+  add_database(peek, parsed.common);
+  add_list_output(peek, parsed.common);
+
+  CLI::App& worker = *app.add_subcommand("worker", "The workers that the database knows");
+  worker.require_subcommand(1);
+  CLI::App& workers = add_verb(worker, parsed, "list", "List them, on all hosts", [&] {
+    return cli::worker_list(parsed.common, parsed.worker_list_all);
+  });
+  workers.add_flag("--all", parsed.worker_list_all, "Those that have stopped, too");
+  add_database(workers, parsed.common);
+  add_list_output(workers, parsed.common);
+
+  CLI::App& one_worker =
+      add_verb(worker, parsed, "show", "Show one worker and its tasks in hand", [&] {
+        return cli::worker_show(parsed.common, parsed.worker_show);
+      });
+  one_worker.add_option("worker", parsed.worker_show, "A worker id, or its beginning")
+      ->required()
+      ->type_name("ID");
+  add_database(one_worker, parsed.common);
+  add_output(one_worker, parsed.common);
+}
+
 void add_fence_verbs(CLI::App& app, Parsed& parsed) {
   CLI::App& fence = add_verb(
       app,
@@ -365,6 +515,21 @@ void add_other_verbs(CLI::App& app, Parsed& parsed) {
   check.add_option("file", parsed.config_check, "The file (pgflow.json)")->type_name("FILE");
   add_output(check, parsed.common);
 
+  CLI::App& show = add_verb(config, parsed, "show", "List what a config file says, and where", [&] {
+    return cli::config_show(parsed.common, parsed.config_show);
+  });
+  show.add_flag(
+      "--effective",
+      parsed.config_show.effective,
+      "Everything that is in force: defaults and what wins over the file, too"
+  );
+  add_database(show, parsed.common);
+  add_output(show, parsed.common);
+
+  add_verb(config, parsed, "schema", "Print the JSON Schema of config files, for editors", [] {
+    return cli::config_schema();
+  });
+
   CLI::App& version = add_verb(app, parsed, "version", "Print the version", [&] {
     return cli::version(parsed.common);
   });
@@ -488,6 +653,8 @@ int run(int argc, char** argv) {
   add_supervisor_verbs(app, parsed);
   add_reading_verbs(app, parsed);
   add_run_verbs(app, parsed);
+  add_more_run_verbs(*app.get_subcommand("run"), parsed);
+  add_thing_verbs(app, parsed);
   add_fence_verbs(app, parsed);
   add_database_verbs(app, parsed);
   add_other_verbs(app, parsed);

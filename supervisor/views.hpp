@@ -167,6 +167,135 @@ struct RunStatesView {
   RunCounts counts;
 };
 
+// --- pgflow run tail: one a line
+
+struct RunFact {
+  std::string run_id;
+  std::string at;
+  std::string kind;  // run, step, task
+  std::optional<std::string> step;
+  std::optional<std::int64_t> task_index;
+  std::string status;  // of a task also: retrying
+  std::optional<std::int64_t> attempt;
+  std::optional<std::string> error;
+  std::optional<std::string> skip_reason;
+};
+
+// --- pgflow task list, pgflow task requeue
+
+struct TaskListed {
+  std::string run_id;
+  std::string step;
+  std::int64_t task_index = 0;
+  std::string status;
+  std::int64_t attempts = 0;
+  std::int64_t max_attempts = 0;
+  std::string queue;
+  std::optional<std::string> message_id;
+  std::optional<std::string> worker_id;
+  std::optional<double> queued_seconds;
+  std::optional<double> ran_seconds;
+  std::int64_t requeued = 0;
+  std::int64_t crashes = 0;
+  bool stalled = false;  // for good: `pgflow task requeue` gives it back
+  std::optional<std::string> error;
+};
+
+struct TaskListView {
+  std::vector<TaskListed> tasks;
+};
+
+struct TaskRequeued {
+  std::string run_id;
+  std::string step;
+  std::int64_t task_index = 0;
+  std::string outcome;  // applied, already, late
+};
+
+struct TaskRequeueView {
+  std::vector<TaskRequeued> tasks;
+};
+
+// --- pgflow queue list, pgflow queue show, pgflow queue peek
+
+struct QueueListed {
+  std::string queue;
+  std::string flow;
+  std::vector<std::string> steps;
+  bool exists = false;
+  std::int64_t messages = 0;  // visible and leased
+  std::int64_t visible = 0;   // that a worker could read now
+  std::optional<double> oldest_seconds;
+  std::int64_t ever_sent = 0;
+  std::int64_t queued_tasks = 0;
+  std::int64_t started_tasks = 0;
+};
+
+struct QueueListView {
+  std::vector<QueueListed> queues;
+};
+
+struct MessageListed {
+  std::string message_id;
+  std::int64_t read_count = 0;
+  std::string enqueued_at;
+  std::string visible_at;
+  bool visible = false;
+  // Of the task that it carries; null when no task knows it.
+  std::optional<std::string> run_id;
+  std::optional<std::string> step;
+  std::optional<std::int64_t> task_index;
+  std::optional<std::string> task_status;
+};
+
+struct QueuePeekView {
+  std::vector<MessageListed> messages;
+};
+
+// --- pgflow worker list, pgflow worker show
+
+struct TaskInHandView {
+  std::string run_id;
+  std::string step;
+  std::int64_t task_index = 0;
+  std::int64_t attempt = 0;
+  std::optional<std::string> message_id;
+  std::optional<std::string> started_at;
+};
+
+struct WorkerListed {
+  std::string worker_id;
+  std::string function;
+  std::string queue;
+  std::optional<std::string> flow;
+  std::optional<std::string> step;
+  std::optional<std::int64_t> pid;
+  std::optional<std::string> host;
+  std::optional<std::string> revision;
+  std::string state;  // live, stale, deprecated, stopped
+  std::string started_at;
+  std::optional<std::string> stopped_at;
+  double heartbeat_age_seconds = 0;
+  std::vector<TaskInHandView> tasks;
+};
+
+struct WorkerListView {
+  std::vector<WorkerListed> workers;
+};
+
+// --- pgflow config show
+
+struct ConfigValueView {
+  std::string key;
+  std::string value;
+  std::string source;  // the file and line, "default", or what wins over the file
+};
+
+struct ConfigShowView {
+  std::string file;
+  std::vector<ConfigValueView> values;
+};
+
 // --- pgflow fence, pgflow unfence, pgflow fence list
 
 struct FencedFunction {

@@ -50,7 +50,8 @@ inline tl::unexpected<Failure> refuse(
   );
 }
 
-enum class Output { text, json };
+// jsonl: one object a line, for lists and for what goes on.
+enum class Output { text, json, jsonl };
 
 // What all verbs share.
 struct Common {
@@ -113,6 +114,55 @@ struct RunListArguments {
 };
 Outcome<Exit> run_list(const Common& common, const RunListArguments& arguments);
 
+struct RunRerunArguments {
+  std::string run;
+  std::optional<std::string> input;  // instead of the earlier run's
+  bool wait = false;
+  Timeout timeout;
+};
+Outcome<Exit> run_rerun(const Common& common, const RunRerunArguments& arguments);
+
+struct RunCancelArguments {
+  std::vector<std::string> runs;
+  std::optional<std::string> flow;  // all its started runs
+  std::string status = "started";   // said for clarity: no other can be cancelled
+  std::optional<std::string> reason;
+  bool yes = false;
+};
+Outcome<Exit> run_cancel(const Common& common, const RunCancelArguments& arguments);
+
+struct RunTailArguments {
+  std::string run;
+  Timeout timeout;
+};
+Outcome<Exit> run_tail(const Common& common, const RunTailArguments& arguments);
+
+struct TaskListArguments {
+  std::string run;
+  std::optional<std::string> status;
+};
+Outcome<Exit> task_list(const Common& common, const TaskListArguments& arguments);
+
+struct TaskRequeueArguments {
+  std::optional<std::string> run;
+  std::optional<std::string> flow;
+  bool all = false;
+};
+Outcome<Exit> task_requeue(const Common& common, const TaskRequeueArguments& arguments);
+
+Outcome<Exit> queue_list(const Common& common);
+Outcome<Exit> queue_show(const Common& common, const std::string& queue);
+
+struct QueuePeekArguments {
+  std::string queue;
+  int count = 5;
+};
+Outcome<Exit> queue_peek(const Common& common, const QueuePeekArguments& arguments);
+
+Outcome<Exit> worker_list(const Common& common, bool all);
+// `worker` is a worker id, or enough of its beginning.
+Outcome<Exit> worker_show(const Common& common, const std::string& worker);
+
 struct FenceArguments {
   std::vector<std::string> targets;  // FLOW or FLOW/STEP
   std::string reason;
@@ -147,6 +197,12 @@ Outcome<Exit> sql(const std::string& name);
 Outcome<Exit> db_url(const Common& common);
 
 Outcome<Exit> config_check(const Common& common, const std::filesystem::path& file);
+
+struct ConfigShowArguments {
+  bool effective = false;  // defaults and what wins over the file, too
+};
+Outcome<Exit> config_show(const Common& common, const ConfigShowArguments& arguments);
+Outcome<Exit> config_schema();
 
 Outcome<Exit> version(const Common& common);
 

@@ -1,13 +1,10 @@
 // `pgflow fence`, `fence list`, `unfence`: nothing of a set of worker functions may run until the
 // holder of the token says so.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <chrono>
-#include <cstdlib>
 #include <thread>
 
-#include "base/proc.hpp"
 #include "base/uuid.hpp"
 #include "pg/sqlstate.hpp"
 #include "supervisor/commands/command.hpp"
@@ -95,14 +92,6 @@ from (select l.function_name, bool_or(l.enabled) as enabled, bool_and(l.is_fence
 )sql";
 
 constexpr std::chrono::milliseconds kPause{250};
-
-std::string this_person() {
-  for (const char* name : {"SUDO_USER", "USER", "LOGNAME"}) {
-    if (const char* user = std::getenv(name); user != nullptr && *user != '\0')
-      return fmt::format("{}@{}", user, host_name());
-  }
-  return fmt::format("uid {}@{}", ::getuid(), host_name());
-}
 
 Outcome<FenceListView> fences(
     Database& database, const std::optional<std::string>& fence_id, bool all, std::string* document

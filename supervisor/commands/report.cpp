@@ -1,10 +1,12 @@
 #include "supervisor/commands/report.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
 
+#include "base/proc.hpp"
 #include "log/log.hpp"
 #include "pg/sqlstate.hpp"
 
@@ -27,8 +29,24 @@ void print(std::string_view text) {
   if (!text.ends_with('\n')) std::fputc('\n', stdout);
 }
 
+void print_rows(const Common& common, std::string_view name, const std::vector<std::string>& rows) {
+  if (common.output == Output::jsonl) {
+    for (const std::string& row : rows) print(row);
+    return;
+  }
+  print(fmt::format("{{\"{}\":[{}]}}", name, fmt::join(rows, ",")));
+}
+
+std::string this_person() {
+  for (const char* name : {"SUDO_USER", "USER", "LOGNAME"}) {
+    if (const char* user = std::getenv(name); user != nullptr && *user != '\0')
+      return fmt::format("{}@{}", user, host_name());
+  }
+  return fmt::format("uid {}@{}", ::getuid(), host_name());
+}
+
 void print_hint(const Common& common, std::string_view hint) {
-  if (common.output == Output::json || !is_terminal(1)) return;
+  if (common.output != Output::text || !is_terminal(1)) return;
   std::fflush(stdout);
   print_line(common.err.dim("hint:"), hint);
 }

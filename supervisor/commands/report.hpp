@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "settings/load.hpp"
 #include "supervisor/commands/command.hpp"
@@ -11,6 +12,12 @@ namespace pgflow::cli {
 
 // Data: exactly these bytes and a newline, unless the text ends with one.
 void print(std::string_view text);
+
+// A list, each row one JSON object: all in one object under `name`, or with jsonl a line each.
+void print_rows(const Common& common, std::string_view name, const std::vector<std::string>& rows);
+
+// "mila@web1": who does something that is kept.
+std::string this_person();
 
 // "hint: …" on stderr, for people only: silent when the output is JSON or stdout is no terminal.
 void print_hint(const Common& common, std::string_view hint);
