@@ -6,14 +6,20 @@
 namespace pgflow::supervisor {
 
 Releaser::Releaser(
-    uv::Loop& loop, DatabaseLink& database, ReleaseJournal journal, std::function<void()> on_change
+    uv::Loop& loop,
+    DatabaseLink& database,
+    ReleaseJournal journal,
+    Metrics& metrics,
+    std::function<void()> on_change
 )
     : database_(database),
       journal_(std::move(journal)),
+      metrics_(metrics),
       on_change_(std::move(on_change)),
       retry_timer_(loop, [this] { next(); }) {}
 
 void Releaser::add(Release release) {
+  since_.emplace(release.worker_id, SteadyClock::now());
   // Durable before the call: whoever starts next repeats what this process could not finish.
   if (const auto written = journal_.add(std::move(release)); !written) {
     log::error("journal.not_written", written.error());
@@ -39,6 +45,11 @@ void Releaser::finished(const Release& release, const Result<int>& result) {
   asking_ = false;
   if (result) {
     journal_.done(release.worker_id);
+    if (const auto since = since_.extract(release.worker_id)) {
+      metrics_.released(
+          std::chrono::duration_cast<std::chrono::milliseconds>(SteadyClock::now() - since.mapped())
+      );
+    }
     backoff_.reset();
     log::info(
         "worker.released",

@@ -2,8 +2,11 @@
 #pragma once
 
 #include <functional>
+#include <map>
 
 #include "base/backoff.hpp"
+#include "base/clock.hpp"
+#include "supervisor/control/metrics.hpp"
 #include "supervisor/database_link.hpp"
 #include "supervisor/release_journal.hpp"
 #include "uv/timer.hpp"
@@ -16,6 +19,7 @@ class Releaser {
       uv::Loop& loop,
       DatabaseLink& database,
       ReleaseJournal journal,
+      Metrics& metrics,
       std::function<void()> on_change
   );
   Releaser(const Releaser&) = delete;
@@ -32,6 +36,8 @@ class Releaser {
 
   DatabaseLink& database_;
   ReleaseJournal journal_;
+  Metrics& metrics_;
+  std::map<WorkerId, SteadyClock::time_point> since_;  // of those that this process added
   std::function<void()> on_change_;
   Backoff backoff_;
   uv::Timer retry_timer_;

@@ -226,6 +226,7 @@ void Slot::start() {
   const int pid = process_->pid();
   write_slot_owner(note.get(), {worker_id_, pid, process_start_time(pid)});
   log::info("worker.spawned", {{"slot", name()}, {"worker_id", worker_id_}, {"pid", pid}});
+  host_.metrics().worker_started(pool_.flow().slug, pool_.step().slug);
   handle(SlotEvent::spawned);
 }
 
@@ -289,6 +290,9 @@ void Slot::hear(const contract::TaskEnd& task) {
   last_.in_flight.erase(task.msg_id);
   ++tasks_done_;
   pool_.task_ended();
+  host_.metrics().task_ended(
+      pool_.flow().slug, pool_.step().slug, task.outcome, Milliseconds(task.milliseconds)
+  );
   host_.changed();
 }
 

@@ -10,6 +10,7 @@
 #include "base/clock.hpp"
 #include "contract/manifest.hpp"
 #include "supervisor/autopsy.hpp"
+#include "supervisor/control/metrics.hpp"
 #include "supervisor/release_journal.hpp"
 #include "supervisor/restart_policy.hpp"
 #include "supervisor/slot_state.hpp"
@@ -43,6 +44,7 @@ class SlotHost {
   virtual bool database_up() const = 0;
   virtual const settings::Settings& settings() const = 0;
   virtual const std::string& generation() const = 0;
+  virtual Metrics& metrics() = 0;
 };
 
 class Slot {

@@ -24,6 +24,8 @@
 #include "store/refusal.hpp"
 #include "store/wake_listener.hpp"
 #include "supervisor/admission.hpp"
+#include "supervisor/control/control_room.hpp"
+#include "supervisor/control/metrics.hpp"
 #include "supervisor/database_link.hpp"
 #include "supervisor/describe.hpp"
 #include "supervisor/fence_watch.hpp"
@@ -71,6 +73,7 @@ class Supervisor : public SlotHost, public Orders {
   // The steps of a start, in their order. Nothing: go on; else the exit code.
   using Step = std::optional<ExitCode>;
   Step take_the_lock();
+  Step open_the_control_room();
   Step open_the_journal();
   Step describe_the_flows();
   Step reach_the_database();
@@ -107,6 +110,7 @@ class Supervisor : public SlotHost, public Orders {
   bool database_up() const override { return database_.up(); }
   const settings::Settings& settings() const override { return settings_; }
   const std::string& generation() const override { return generation_; }
+  Metrics& metrics() override { return metrics_; }
 
   // Orders
   Snapshot snapshot() const override;
@@ -146,6 +150,8 @@ class Supervisor : public SlotHost, public Orders {
   const std::string generation_ = uuid_text(random_uuid());
   uv::Loop loop_;
 
+  Metrics metrics_;
+
   // Held until the end.
   UniqueFd lock_;
 
@@ -181,6 +187,7 @@ class Supervisor : public SlotHost, public Orders {
   uv::Timer converge_timer_;
   uv::Timer finish_timer_;
   std::vector<std::unique_ptr<uv::Signal>> signals_;
+  std::optional<ControlRoom> room_;  // last: it asks for all of the above
 };
 
 Supervisor::Supervisor(settings::Settings settings, SupervisorOptions options)
@@ -224,6 +231,7 @@ Supervisor::Supervisor(settings::Settings settings, SupervisorOptions options)
 int Supervisor::run() {
   for (auto step :
        {&Supervisor::take_the_lock,
+        &Supervisor::open_the_control_room,
         &Supervisor::open_the_journal,
         &Supervisor::describe_the_flows,
         &Supervisor::reach_the_database,
@@ -260,6 +268,15 @@ Supervisor::Step Supervisor::take_the_lock() {
   return {};
 }
 
+Supervisor::Step Supervisor::open_the_control_room() {
+  room_.emplace(loop_, *this, settings_.supervisor, metrics_);
+  if (const auto opened = room_->open(); !opened) {
+    tell(opened.error());
+    return ExitCode::os_error;
+  }
+  return {};
+}
+
 Supervisor::Step Supervisor::open_the_journal() {
   auto journal = ReleaseJournal::open(settings_.supervisor.state_dir / "releases.jsonl");
   if (!journal) {
@@ -269,7 +286,7 @@ Supervisor::Step Supervisor::open_the_journal() {
   if (!journal->pending().empty()) {
     log::info("journal.replayed", {{"releases", journal->pending().size()}});
   }
-  releaser_.emplace(loop_, database_, std::move(*journal), [this] {
+  releaser_.emplace(loop_, database_, std::move(*journal), metrics_, [this] {
     changed();
     // A dead worker's tasks are back, in whatever queue.
     for (const auto& pool : pools_) pool->wake();
@@ -556,6 +573,7 @@ void Supervisor::requeue_stalled() {
 
 void Supervisor::on_database_change() {
   if (database_.up()) {
+    metrics_.database_connected();
     ears_.listen();
     fences_.look();
     admission_.open();
@@ -608,6 +626,7 @@ void Supervisor::converge() {
     give_permissions();
   }
   if (options_.observer) options_.observer(snapshot());
+  if (room_) room_->changed();
   finish_if_empty();
 }
 
@@ -629,6 +648,7 @@ void Supervisor::heed_fences() {
 
 void Supervisor::exited(ExitView exit) {
   constexpr std::size_t kRemembered = 50;
+  metrics_.worker_exited(exit.flow_slug, exit.step_slug, exit.reason);
   exits_.push_front(std::move(exit));
   if (exits_.size() > kRemembered) exits_.pop_back();
 }

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstdlib>
 #include <filesystem>
 #include <map>
@@ -12,6 +13,7 @@
 
 #include <pgflow/ids.hpp>
 
+#include "settings/address.hpp"
 #include "settings/duration.hpp"
 #include "settings/program.hpp"
 
@@ -20,6 +22,8 @@ namespace {
 
 namespace fs = std::filesystem;
 using Node = json::Value;
+
+constexpr std::size_t kLongestSocketPath = 107;  // of sockaddr_un, less the end
 
 bool is_object(const Node* node) {
   return node != nullptr && node->type == json::Type::object;
@@ -45,11 +49,16 @@ class Filler {
         folder_(fs::absolute(settings.file).parent_path()) {}
 
   void everything(const Node& root) {
-    supervisor(root.find("supervisor"));
+    supervisor(root, root.find("supervisor"));
     database(root, root.find("database"));
     defaults(root.find("defaults"));
     flows(root.find("flows"));
     connection_budget(root);
+  }
+
+  void only_supervisor(const Node& root) {
+    environment_needed_ = false;
+    supervisor(root, root.find("supervisor"));
   }
 
   void only_database(const Node& root) {
@@ -87,7 +96,7 @@ class Filler {
     return whole.has_filename() ? whole : whole.parent_path();
   }
 
-  void supervisor(const Node* node) {
+  void supervisor(const Node& root, const Node* node) {
     auto& out = settings_.supervisor;
     char host[256] = "pgflow";
     gethostname(host, sizeof host - 1);
@@ -98,8 +107,83 @@ class Filler {
     out.max_parallel_starts = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
     read(node, "max_parallel_starts", out.max_parallel_starts);
     read(node, "max_spawns_per_second", out.max_spawns_per_second);
+    control(root, in(node, "control"));
+    health(in(node, "health"));
     out.log.level = text(in(node, "log"), "level", out.log.level);
     out.log.format = text(in(node, "log"), "format", out.log.format);
+  }
+
+  void control(const Node& root, const Node* node) {
+    auto& out = settings_.supervisor.control;
+    const Node* socket = in(node, "socket");
+    out.socket =
+        is_text(socket) ? resolved(socket->text) : settings_.supervisor.state_dir / "control.sock";
+    const std::size_t length = out.socket.string().size();
+    if (length > kLongestSocketPath) {
+      problems_.add(
+          problems_.at(socket != nullptr ? *socket : root),
+          "supervisor.control.socket",
+          fmt::format(
+              "is {} bytes long, and a UNIX socket's path ends at {}", length, kLongestSocketPath
+          ),
+          fmt::format(
+              "It was to be {}; \"socket\": \"/run/pgflow/control.sock\" is short enough.",
+              out.socket.string()
+          )
+      );
+    }
+    const Node* mode = in(node, "mode");
+    if (!is_text(mode)) return;
+    const char* end = mode->text.data() + mode->text.size();
+    const auto [stopped, error] = std::from_chars(mode->text.data(), end, out.mode, 8);
+    if (error != std::errc{} || stopped != end || (out.mode & ~0666U) != 0 ||
+        (out.mode & 0600U) != 0600U) {
+      problems_.add(
+          problems_.at(*mode),
+          "supervisor.control.mode",
+          "must be an octal file mode, readable and writable for its owner" + got(*mode),
+          "\"0600\": this user and root; \"0660\": its group, too"
+      );
+    }
+  }
+
+  void health(const Node* node) {
+    auto& out = settings_.supervisor.health;
+    if (const Node* hosts = in(node, "hosts"); is_list(hosts)) {
+      for (const Node& host : hosts->items) out.hosts.push_back(host.text);
+    }
+    const Node* variable = in(node, "token_env");
+    if (is_text(variable)) {
+      const char* token = std::getenv(variable->text.c_str());
+      if (token != nullptr) out.token = token;
+      if (out.token.empty() && environment_needed_) {
+        problems_.add(
+            problems_.at(*variable),
+            "supervisor.health.token_env",
+            fmt::format("names the environment variable {}, which is not set", variable->text),
+            fmt::format("export {}=$(openssl rand -hex 32)", variable->text)
+        );
+      }
+    }
+    const Node* listen = in(node, "listen");
+    if (!is_text(listen)) return;
+    out.listen = listen->text;
+    const auto address = parse_address(out.listen);
+    if (!address) {
+      problems_.add(
+          problems_.at(*listen),
+          "supervisor.health.listen",
+          "must be an IP address and a port" + got(*listen),
+          "\"127.0.0.1:9464\""
+      );
+    } else if (!address->loopback && variable == nullptr) {
+      problems_.add(
+          problems_.at(*listen),
+          "supervisor.health.listen",
+          "is reached from other machines and wants a token" + got(*listen),
+          "Add \"token_env\": \"PGFLOW_API_TOKEN\", or listen at 127.0.0.1."
+      );
+    }
   }
 
   void database(const Node& root, const Node* node) {
@@ -388,6 +472,7 @@ class Filler {
   Problems& problems_;
   const Overrides& overrides_;
   bool database_needed_ = true;
+  bool environment_needed_ = true;
   fs::path folder_;
 };
 
@@ -402,6 +487,11 @@ void fill(
 void fill_database(Settings& settings, const json::Value& root, Problems& problems) {
   const Overrides none;
   Filler(settings, problems, none).only_database(root);
+}
+
+void fill_supervisor(Settings& settings, const json::Value& root, Problems& problems) {
+  const Overrides none;
+  Filler(settings, problems, none).only_supervisor(root);
 }
 
 }  // namespace pgflow::settings

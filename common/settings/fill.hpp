@@ -14,4 +14,7 @@ void fill(
 // Only settings.database; none named is no problem.
 void fill_database(Settings& settings, const json::Value& root, Problems& problems);
 
+// Only settings.supervisor; no environment variable is missed.
+void fill_supervisor(Settings& settings, const json::Value& root, Problems& problems);
+
 }  // namespace pgflow::settings

@@ -76,6 +76,12 @@ tl::expected<DatabaseSettings, LoadError> load_database(const fs::path& file) {
   });
 }
 
+tl::expected<SupervisorSettings, LoadError> load_supervisor(const fs::path& file) {
+  return load_with(file, fill_supervisor).map([](const Settings& settings) {
+    return settings.supervisor;
+  });
+}
+
 std::vector<Problem> check_steps(
     const Settings& settings,
     const FlowSettings& flow,

@@ -29,6 +29,9 @@ tl::expected<Settings, LoadError> load(
 // none. What the workers would need (programs, their environment) is not asked for.
 tl::expected<DatabaseSettings, LoadError> load_database(const std::filesystem::path& file);
 
+// For commands that talk to a running supervisor: where it listens.
+tl::expected<SupervisorSettings, LoadError> load_supervisor(const std::filesystem::path& file);
+
 // The second half of validation, for which the worker program must have been asked: the config's
 // steps against the flow's own. A step that nobody serves is a warning.
 std::vector<Problem> check_steps(

@@ -24,6 +24,17 @@ struct LogSettings {
   std::string format = "auto";  // json | simple | fancy; auto: fancy on a terminal, else simple
 };
 
+struct ControlSettings {
+  std::filesystem::path socket;  // default: control.sock in state_dir
+  unsigned mode = 0600;
+};
+
+struct HealthSettings {
+  std::string listen;  // empty: no TCP
+  std::string token;   // empty: read-only
+  std::vector<std::string> hosts;
+};
+
 struct SupervisorSettings {
   std::string name;                 // default: the host's name
   std::filesystem::path state_dir;  // default: .pgflow beside the config file
@@ -31,6 +42,8 @@ struct SupervisorSettings {
   Milliseconds kill_margin{5'000};
   int max_parallel_starts = 0;  // default: number of cores
   int max_spawns_per_second = 10;
+  ControlSettings control;
+  HealthSettings health;
   LogSettings log;
 };
 

@@ -59,10 +59,12 @@ TEST_CASE("the example shows every key", "[settings]") {
 TEST_CASE("the files in config/ have no problem but what this machine lacks", "[settings]") {
   unsetenv("DATABASE_URL");
   unsetenv("SLACK_WEBHOOK");
+  unsetenv("PGFLOW_API_TOKEN");
   const auto [file, expected] = GENERATE(table<std::string, std::vector<std::string>>({
       {"pgflow.json", {"database.url", "flows[0].worker.command[0]"}},
       {"pgflow.example.jsonc",
-       {"flows[0].worker.command[0]",
+       {"supervisor.health.token_env",
+        "flows[0].worker.command[0]",
         "flows[0].worker.env.SLACK_WEBHOOK.from_env",
         "flows[1].worker.command[0]"}},
   }));

@@ -1,0 +1,330 @@
+#include "supervisor/control/control_room.hpp"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "base/did_you_mean.hpp"
+#include "log/log.hpp"
+#include "supervisor/control/documents.hpp"
+#include "supervisor/control/health.hpp"
+#include "supervisor/control/listening.hpp"
+#include "supervisor/control/problem.hpp"
+#include "supervisor/control/routes.hpp"
+
+namespace pgflow::supervisor {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto kTick = 1s;
+constexpr auto kAlive = 5s;                  // a loop that ticked within this time
+constexpr auto kTogether = 100ms;            // changes within it are shown as one
+constexpr auto kKeepAlive = 15s;             // less than any proxy's idle time-out
+constexpr std::size_t kLongestLogged = 300;  // of an order's body
+
+constexpr std::string_view kText = "text/plain; charset=utf-8";
+constexpr std::string_view kPrometheus = "text/plain; version=0.0.4; charset=utf-8";
+
+template <class T>
+HttpAnswer document(const T& value, int status = 200) {
+  return {.status = status, .body = to_json(value) + "\n"};
+}
+
+HttpAnswer probe(
+    const std::vector<Check>& checks, std::string_view name, const HttpRequest& request
+) {
+  const bool ok = all_ok(checks);
+  const bool verbose = request.parameter("verbose").has_value() || !ok;
+  return {
+      .status = ok ? 200 : 503,
+      .content_type = std::string(kText),
+      .body = verbose ? verbose_text(checks, name) : "ok\n",
+  };
+}
+
+HttpAnswer no_such_path(const HttpRequest& request, const Match& match) {
+  if (match.allowed.empty()) {
+    return problem(
+        404,
+        {"path_unknown",
+         fmt::format("There is no {}.", request.path),
+         "",
+         match.guess.empty() ? "GET /v1/openapi.json lists what there is."
+                             : fmt::format("Did you mean {}?", match.guess)}
+    );
+  }
+  std::string allowed;
+  for (const std::string_view method : match.allowed) {
+    allowed += fmt::format("{}{}", allowed.empty() ? "" : ", ", method);
+  }
+  HttpAnswer answer = problem(
+      405,
+      {"method_unknown",
+       fmt::format("{} cannot be asked with {}.", request.path, request.method),
+       "",
+       fmt::format("Use {}.", allowed)}
+  );
+  answer.headers.emplace_back("Allow", allowed);
+  return answer;
+}
+
+std::optional<HttpAnswer> wrong_body(const HttpRequest& request) {
+  if (request.body_too_large) {
+    return problem(413, {"body_too_large", "The body of the request is longer than 64 KiB."});
+  }
+  if (!request.body.empty() && !request.header("Content-Type").starts_with("application/json")) {
+    return problem(
+        415,
+        {"body_not_json",
+         "The body of an order is JSON.",
+         fmt::format("Its type is \"{}\".", request.header("Content-Type")),
+         "Send the header Content-Type: application/json."}
+    );
+  }
+  return std::nullopt;
+}
+
+// Who gave an order, for the log.
+std::string who(const HttpRequest& request) {
+  if (!request.peer) return "token";
+  return fmt::format("uid {} pid {}", request.peer->uid, request.peer->pid);
+}
+
+PoolName pool_of(const Match& match) {
+  return {match.parameter("flow"), match.parameter("step")};
+}
+
+bool is_about(const PoolView& pool, const Match& match) {
+  const std::string worker_id = match.parameter("id");
+  if (!worker_id.empty()) {
+    return std::ranges::any_of(pool.slots, [&](const SlotView& slot) {
+      return slot.worker_id == worker_id;
+    });
+  }
+  const PoolName name = pool_of(match);
+  return (name.flow_slug.empty() || name.flow_slug == pool.flow_slug) &&
+         (name.step_slug.empty() || name.step_slug == pool.step_slug);
+}
+
+}  // namespace
+
+ControlRoom::ControlRoom(
+    uv::Loop& loop, Orders& orders, const settings::SupervisorSettings& settings, Metrics& metrics
+)
+    : orders_(orders),
+      settings_(settings),
+      metrics_(metrics),
+      ticked_at_(SteadyClock::now()),
+      tick_timer_(loop, [this] { tick(); }),
+      change_timer_(loop, [this] { look_around(); }),
+      keep_alive_timer_(loop, [this] { events_.keep_alive(); }),
+      mailbox_(loop, [this](std::vector<std::shared_ptr<HttpExchange>> asked) {
+        for (const auto& exchange : asked) answer(*exchange);
+      }) {}
+
+ControlRoom::~ControlRoom() {
+  if (!doors_.empty()) ::unlink(settings_.control.socket.c_str());
+  doors_.clear();
+  mailbox_.close();
+}
+
+Result<void> ControlRoom::open() {
+  if (auto opened = open_socket(); !opened) return opened;
+  if (auto opened = open_tcp(); !opened) return opened;
+  tick_timer_.start(kTick, kTick);
+  keep_alive_timer_.start(kKeepAlive, kKeepAlive);
+  return {};
+}
+
+Result<void> ControlRoom::open_socket() {
+  const auto& control = settings_.control;
+  auto listening = listen_at(control.socket, control.mode);
+  if (!listening) return tl::unexpected(listening.error());
+  struct stat file{};
+  ::stat(control.socket.c_str(), &file);
+  add_door(
+      std::move(*listening), std::make_unique<SocketKeeper>(control.mode, geteuid(), file.st_gid)
+  );
+  log::info("control.listening", {{"socket", control.socket.string()}});
+  return {};
+}
+
+Result<void> ControlRoom::open_tcp() {
+  const auto& health = settings_.health;
+  if (health.listen.empty()) return {};
+  auto listening = listen_at(health.listen);
+  if (!listening) return tl::unexpected(listening.error());
+  port_ = port_of(*listening);
+  add_door(std::move(*listening), std::make_unique<TcpKeeper>(health.token, health.hosts));
+  log::info(
+      "health.listening",
+      {{"address", health.listen}, {"port", port_}, {"read_only", health.token.empty()}}
+  );
+  return {};
+}
+
+void ControlRoom::add_door(UniqueFd listening, std::unique_ptr<Doorkeeper> keeper) {
+  const Doorkeeper& its = *keeper;
+  keepers_.push_back(std::move(keeper));
+  doors_.push_back(std::make_unique<HttpServer>(
+      std::move(listening),
+      HttpServer::Handlers{
+          .at_once = [this,
+                      &its](const HttpRequest& request) { return answer_at_once(request, its); },
+          .on_request = [this](std::shared_ptr<HttpExchange> exchange
+                        ) { mailbox_.post(std::move(exchange)); },
+      }
+  ));
+}
+
+void ControlRoom::changed() {
+  if (!change_timer_.is_running()) change_timer_.start(kTogether);
+}
+
+// --- a door's thread
+
+std::optional<HttpAnswer> ControlRoom::answer_at_once(
+    const HttpRequest& request, const Doorkeeper& keeper
+) {
+  const Match found = match(request.method, request.path);
+  std::optional<HttpAnswer> answer = keeper.refuse(request, found.route);
+  if (!answer && found.route == nullptr) answer = no_such_path(request, found);
+  if (!answer && found.route->operation == Operation::livez) answer = livez(request);
+  if (!answer && found.route->is_order()) answer = wrong_body(request);
+  if (answer) metrics_.answered(found.route == nullptr ? "" : found.route->path, answer->status);
+  return answer;
+}
+
+HttpAnswer ControlRoom::livez(const HttpRequest& request) const {
+  const auto now = SteadyClock::now();
+  const bool alive = now - ticked_at_.load() < kAlive;
+  const bool overdue = now > stop_due_at_.load();
+  return probe(
+      {{"loop", alive, alive ? "" : "the supervisor's loop stands still"},
+       {"stop", !overdue, overdue ? "the stop takes longer than it may" : ""}},
+      "livez",
+      request
+  );
+}
+
+// --- the loop's thread
+
+void ControlRoom::tick() {
+  const auto now = SteadyClock::now();
+  metrics_.loop_late(now - ticked_at_.load() - kTick);
+  ticked_at_ = now;
+}
+
+void ControlRoom::look_around() {
+  Snapshot now = orders_.snapshot();
+  if (now.phase == Phase::stopping && stop_due_at_.load() == SteadyClock::time_point::max()) {
+    stop_due_at_ = SteadyClock::now() + settings_.shutdown_deadline + settings_.kill_margin;
+  }
+  events_.show(std::move(now));
+}
+
+void ControlRoom::answer(HttpExchange& exchange) {
+  const HttpRequest& request = exchange.request();
+  const Match found = match(request.method, request.path);
+  if (found.route->operation == Operation::events && request.parameter("follow")) {
+    metrics_.answered(found.route->path, 200);
+    return follow(exchange);
+  }
+  HttpAnswer answer =
+      found.route->is_order() ? obey(found, request) : look(found.route->operation, request);
+  metrics_.answered(found.route->path, answer.status);
+  exchange.answer(std::move(answer));
+}
+
+void ControlRoom::follow(HttpExchange& exchange) {
+  const std::string last(exchange.request().header("Last-Event-ID"));
+  std::string text = ": here\n\n";
+  if (!last.empty()) text += events_.text_after(std::atoll(last.c_str()));
+  events_.follow(exchange.stream("text/event-stream", std::move(text)));
+}
+
+HttpAnswer ControlRoom::look(Operation operation, const HttpRequest& request) const {
+  switch (operation) {
+    case Operation::startupz:
+      return probe(startup_checks(orders_.snapshot()), "startupz", request);
+    case Operation::readyz:
+      return probe(readiness_checks(orders_.snapshot()), "readyz", request);
+    case Operation::metrics:
+      return {.content_type = std::string(kPrometheus), .body = metrics_.text(orders_.snapshot())};
+    case Operation::exits:
+      return document(ExitsDocument{document_of(orders_.snapshot()).exits});
+    case Operation::events:
+      return document(events_.remembered());
+    case Operation::openapi:
+      return {.body = openapi()};
+    default:
+      return document(document_of(orders_.snapshot()));
+  }
+}
+
+HttpAnswer ControlRoom::obey(const Match& match, const HttpRequest& request) {
+  const auto body = read_order(*match.route, request.body);
+  if (!body) return body.error();
+  const Result<void> done = order(match.route->operation, match, *body);
+  log::info(
+      "control.order",
+      {{"order", fmt::format("{} {}", request.method, request.path)},
+       {"body", request.body.substr(0, kLongestLogged)},
+       {"by", who(request)},
+       {"accepted", done.has_value()}}
+  );
+  if (!done) return problem(explained(done.error(), match));
+  const Snapshot now = orders_.snapshot();
+  OrderDocument view{.phase = std::string(to_string(now.phase))};
+  for (const PoolView& pool : now.pools) {
+    if (is_about(pool, match)) view.pools.push_back(document_of(pool));
+  }
+  return document(view, 202);
+}
+
+Result<void> ControlRoom::order(Operation operation, const Match& match, const OrderBody& body) {
+  const PoolName pool = pool_of(match);
+  switch (operation) {
+    case Operation::scale:
+      return orders_.scale(pool, {body.processes, body.max_concurrent, body.ttl});
+    case Operation::reset_scale:
+      return orders_.reset_scale(pool);
+    case Operation::pause:
+      return orders_.pause(pool, {body.reason, body.deadline});
+    case Operation::resume:
+      return orders_.resume(pool);
+    case Operation::restart:
+      return orders_.restart(pool);
+    case Operation::drain_worker:
+      return orders_.drain_worker(match.parameter("id"));
+    case Operation::kill_worker:
+      return orders_.kill_worker(match.parameter("id"));
+    default:
+      return orders_.stop(body.deadline);
+  }
+}
+
+// The pool that was perhaps meant.
+Error ControlRoom::explained(Error error, const Match& match) const {
+  if (error.kind != "pool_unknown" || !error.hint.empty()) return error;
+  const PoolName given = pool_of(match);
+  std::vector<std::string> known;
+  for (const PoolView& pool : orders_.snapshot().pools) {
+    known.push_back(
+        given.step_slug.empty() ? pool.flow_slug
+                                : fmt::format("{}/{}", pool.flow_slug, pool.step_slug)
+    );
+  }
+  error.hint = did_you_mean_hint(
+      given.step_slug.empty() ? given.flow_slug
+                              : fmt::format("{}/{}", given.flow_slug, given.step_slug),
+      known
+  );
+  if (error.hint.empty()) error.hint = fmt::format("There is {}.", fmt::join(known, ", "));
+  return error;
+}
+
+}  // namespace pgflow::supervisor

@@ -1,0 +1,78 @@
+// The room from which a running supervisor is watched and ordered about. It has two doors: a UNIX
+// socket, and TCP if the config file says so.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/result.hpp"
+#include "settings/settings.hpp"
+#include "supervisor/control/doorkeeper.hpp"
+#include "supervisor/control/event_feed.hpp"
+#include "supervisor/control/http_server.hpp"
+#include "supervisor/control/metrics.hpp"
+#include "supervisor/control/order_body.hpp"
+#include "supervisor/orders.hpp"
+#include "uv/loop.hpp"
+#include "uv/mailbox.hpp"
+#include "uv/timer.hpp"
+
+namespace pgflow::supervisor {
+
+class ControlRoom {
+ public:
+  ControlRoom(
+      uv::Loop& loop, Orders& orders, const settings::SupervisorSettings& settings, Metrics& metrics
+  );
+  ~ControlRoom();
+  ControlRoom(const ControlRoom&) = delete;
+  ControlRoom& operator=(const ControlRoom&) = delete;
+
+  // Opens the doors; the caller holds the lock of the state folder. Error kind "not_listening".
+  Result<void> open();
+  // The snapshot may show something else now.
+  void changed();
+  // Where TCP listens; 0: it does not.
+  int port() const { return port_; }
+
+ private:
+  Result<void> open_socket();
+  Result<void> open_tcp();
+  void add_door(UniqueFd listening, std::unique_ptr<Doorkeeper> keeper);
+
+  // A door's thread: refusals, and whether the loop is alive.
+  std::optional<HttpAnswer> answer_at_once(const HttpRequest& request, const Doorkeeper& keeper);
+  HttpAnswer livez(const HttpRequest& request) const;
+
+  // The loop's thread.
+  void answer(HttpExchange& exchange);
+  void follow(HttpExchange& exchange);
+  HttpAnswer look(Operation operation, const HttpRequest& request) const;
+  HttpAnswer obey(const Match& match, const HttpRequest& request);
+  Result<void> order(Operation operation, const Match& match, const OrderBody& body);
+  Error explained(Error error, const Match& match) const;
+  void tick();
+  void look_around();
+
+  Orders& orders_;
+  const settings::SupervisorSettings& settings_;
+  Metrics& metrics_;
+  EventFeed events_;
+  int port_ = 0;
+
+  // Written by the loop, read by the doors.
+  std::atomic<SteadyClock::time_point> ticked_at_;
+  // When a stop should have ended; the far future before it has begun.
+  std::atomic<SteadyClock::time_point> stop_due_at_{SteadyClock::time_point::max()};
+
+  uv::Timer tick_timer_;
+  uv::Timer change_timer_;
+  uv::Timer keep_alive_timer_;
+  uv::Mailbox<std::shared_ptr<HttpExchange>> mailbox_;
+  std::vector<std::unique_ptr<Doorkeeper>> keepers_;
+  std::vector<std::unique_ptr<HttpServer>> doors_;  // last: their threads use all of the above
+};
+
+}  // namespace pgflow::supervisor
