@@ -27,6 +27,13 @@ struct Parsed {
 
   InitArguments init;
   DevArguments dev;
+  ScaleArguments scale;
+  PauseArguments pause;
+  DrainArguments drain;
+  ResumeArguments resume;
+  ResumeArguments restart;
+  StopArguments stop;
+  std::string healthcheck = "complete";
   StatusArguments status;
   CoverageArguments coverage;
   RunStartArguments run_start;
@@ -114,19 +121,48 @@ void add_database(CLI::App& verb, Common& common) {
   add_config(verb, common);
 }
 
-CLI::Option* add_timeout(CLI::App& verb, Timeout& timeout) {
+void add_socket(CLI::App& verb, Common& common) {
+  verb.add_option("--socket", common.socket, "The supervisor's control socket")
+      ->envname("PGFLOW_SOCKET")
+      ->type_name("PATH");
+}
+
+// What all verbs share that talk to a running supervisor.
+void add_room(CLI::App& verb, Common& common) {
+  add_socket(verb, common);
+  add_config(verb, common);
+  add_output(verb, common);
+}
+
+CLI::Option* add_duration(
+    CLI::App& verb, const std::string& name, Timeout& value, const std::string& help
+) {
   return verb
       .add_option_function<std::string>(
-          "--timeout",
-          [&timeout](const std::string& value) { timeout = parse_duration(value); },
-          "Give up after this time (exit code 124)"
+          name, [&value](const std::string& text) { value = parse_duration(text); }, help
       )
-      ->check([](const std::string& value) {
-        return parse_duration(value)
+      ->check([](const std::string& text) {
+        return parse_duration(text)
                    ? std::string()
-                   : fmt::format("\"{}\" is not a duration like 500ms, 60s, 5m or 1h", value);
+                   : fmt::format("\"{}\" is not a duration like 500ms, 60s, 5m or 1h", text);
       })
       ->type_name("TIME");
+}
+
+CLI::Option* add_timeout(CLI::App& verb, Timeout& timeout) {
+  return add_duration(verb, "--timeout", timeout, "Give up after this time (exit code 124)");
+}
+
+void add_waiting(CLI::App& verb, WaitArguments& waiting, const std::string& help) {
+  CLI::Option* wait = verb.add_flag("--wait", waiting.wait, help);
+  add_timeout(verb, waiting.timeout)->needs(wait);
+}
+
+void add_pools(CLI::App& verb, PoolArguments& pools) {
+  CLI::Option* names =
+      verb.add_option("pool", pools.pools, "FLOW/STEP, STEP, or FLOW for all of its pools")
+          ->type_name("POOL");
+  verb.add_flag("--all", pools.all, "Every pool of the supervisor")->excludes(names);
 }
 
 CLI::App& add_verb(
@@ -176,6 +212,115 @@ void add_supervisor_verbs(CLI::App& app, Parsed& parsed) {
   add_database(up, parsed.common);
 }
 
+void add_order_verbs(CLI::App& app, Parsed& parsed) {
+  CLI::App& scale = add_verb(
+      app,
+      parsed,
+      "scale",
+      "Give pools other numbers than the config file's, until --reset",
+      [&] { return cli::scale(parsed.common, parsed.scale); }
+  );
+  scale
+      .add_option(
+          "pool",
+          parsed.scale.pools,
+          "[FLOW/]STEP=N processes, =NxC with C tasks at once in each, =xC"
+      )
+      ->required()
+      ->type_name("POOL=N[xC]");
+  CLI::Option* reset =
+      scale.add_flag("--reset", parsed.scale.reset, "Back to the config file's numbers");
+  add_duration(scale, "--ttl", parsed.scale.ttl, "Back to them by itself after this time")
+      ->excludes(reset);
+  add_waiting(scale, parsed.scale.waiting, "Wait until the workers are ready");
+  add_room(scale, parsed.common);
+
+  CLI::App& pause = add_verb(
+      app,
+      parsed,
+      "pause",
+      "Let workers finish and start none until `pgflow resume`, also across restarts",
+      [&] { return cli::pause(parsed.common, parsed.pause); }
+  );
+  add_pools(pause, parsed.pause.pools);
+  pause.add_option("--reason", parsed.pause.reason, "Shown by pgflow status")->type_name("TEXT");
+  add_waiting(pause, parsed.pause.waiting, "Wait until no worker is left");
+  add_room(pause, parsed.common);
+
+  const auto add_resume = [&](const std::string& name, const std::string& help) {
+    CLI::App& resume = add_verb(app, parsed, name, help, [&] {
+      return cli::resume(parsed.common, parsed.resume);
+    });
+    add_pools(resume, parsed.resume.pools);
+    add_waiting(resume, parsed.resume.waiting, "Wait until the workers are ready");
+    add_room(resume, parsed.common);
+  };
+  add_resume("resume", "End a pause");
+  add_resume("start", "As resume");
+
+  CLI::App& drain = add_verb(
+      app,
+      parsed,
+      "drain",
+      "Pause with a deadline, after which tasks in hand are given back",
+      [&] { return cli::drain(parsed.common, parsed.drain); }
+  );
+  drain.add_option("pool", parsed.drain.pools, "Only these pools")->type_name("POOL");
+  drain.add_flag("--wait", parsed.drain.wait, "Wait until no worker is left");
+  add_duration(
+      drain,
+      "--timeout",
+      parsed.drain.timeout,
+      "The deadline (the longest step time-out); --wait gives up 10s later (exit code 124)"
+  );
+  add_room(drain, parsed.common);
+
+  CLI::App& restart = add_verb(
+      app,
+      parsed,
+      "restart",
+      "Replace the workers of pools, one after the other, without a gap",
+      [&] { return cli::restart(parsed.common, parsed.restart); }
+  );
+  add_pools(restart, parsed.restart.pools);
+  add_waiting(restart, parsed.restart.waiting, "Wait until all are replaced");
+  add_room(restart, parsed.common);
+
+  CLI::App& stop = add_verb(
+      app,
+      parsed,
+      "stop",
+      "Stop the supervisor, or pause pools within its shutdown deadline",
+      [&] { return cli::stop(parsed.common, parsed.stop); }
+  );
+  stop.add_option("pool", parsed.stop.pools, "Only these pools")->type_name("POOL");
+  add_waiting(stop, parsed.stop.waiting, "Wait until it has ended, or no worker is left");
+  add_room(stop, parsed.common);
+}
+
+void add_health_verbs(CLI::App& app, Parsed& parsed) {
+  CLI::App& health = add_verb(
+      app,
+      parsed,
+      "healthcheck",
+      "Ask a probe of the supervisor (exit code 1 when it is not healthy)",
+      [&] { return cli::healthcheck(parsed.common, parsed.healthcheck); }
+  );
+  health
+      .add_option(
+          "probe", parsed.healthcheck, "minimal: it lives; complete: work can be done (complete)"
+      )
+      ->check(one_of({"minimal", "complete"}))
+      ->type_name("minimal|complete");
+  add_room(health, parsed.common);
+
+  CLI::App& metrics = add_verb(app, parsed, "metrics", "Print the supervisor's metrics", [&] {
+    return cli::metrics(parsed.common);
+  });
+  add_socket(metrics, parsed.common);
+  add_config(metrics, parsed.common);
+}
+
 void add_reading_verbs(CLI::App& app, Parsed& parsed) {
   CLI::App& status = add_verb(
       app,
@@ -185,6 +330,7 @@ void add_reading_verbs(CLI::App& app, Parsed& parsed) {
       [&] { return cli::status(parsed.common, parsed.status); }
   );
   status.add_option("flow", parsed.status.flow, "Only this flow")->type_name("FLOW");
+  add_socket(status, parsed.common);
   add_database(status, parsed.common);
   add_output(status, parsed.common);
 
@@ -651,7 +797,9 @@ int run(int argc, char** argv) {
   app.get_formatter()->column_width(36);
   add_project_verbs(app, parsed);
   add_supervisor_verbs(app, parsed);
+  add_order_verbs(app, parsed);
   add_reading_verbs(app, parsed);
+  add_health_verbs(app, parsed);
   add_run_verbs(app, parsed);
   add_more_run_verbs(*app.get_subcommand("run"), parsed);
   add_thing_verbs(app, parsed);

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "supervisor/control/documents.hpp"
+
 namespace pgflow::cli {
 
 struct Percentiles {
@@ -63,8 +65,23 @@ struct WorkerStatus {
 };
 
 struct StatusView {
+  std::optional<supervisor::StatusDocument> supervisor;  // absent: none answers here
   std::vector<FlowStatus> flows;
   std::vector<WorkerStatus> workers;  // stopped ones for an hour
+};
+
+// --- pgflow healthcheck
+
+struct HealthCheckView {
+  std::string check;
+  bool ok = false;
+  std::optional<std::string> reason;
+};
+
+struct HealthView {
+  bool healthy = false;
+  std::string probe;  // livez, readyz
+  std::vector<HealthCheckView> checks;
 };
 
 // --- pgflow coverage

@@ -58,6 +58,7 @@ struct Common {
   Output output = Output::text;
   std::optional<std::string> database_url;      // -d
   std::optional<std::filesystem::path> config;  // -c, PGFLOW_CONFIG
+  std::optional<std::filesystem::path> socket;  // --socket, PGFLOW_SOCKET
   Style out{wants_colour(1)};                   // paints stdout
   Style err{wants_colour(2)};                   // paints stderr
 };
@@ -76,6 +77,57 @@ struct DevArguments {
 Outcome<Exit> dev(const Common& common, const DevArguments& arguments);
 
 Outcome<Exit> up(const Common& common);
+
+// --- orders to a running supervisor
+
+struct WaitArguments {
+  bool wait = false;
+  Timeout timeout{};
+};
+
+struct PoolArguments {
+  std::vector<std::string> pools;  // FLOW/STEP, STEP or FLOW
+  bool all = false;
+};
+
+struct ScaleArguments {
+  std::vector<std::string> pools;  // [FLOW/]STEP=N[xC]
+  bool reset = false;
+  Timeout ttl;
+  WaitArguments waiting;
+};
+Outcome<Exit> scale(const Common& common, const ScaleArguments& arguments);
+
+struct PauseArguments {
+  PoolArguments pools;
+  std::string reason;
+  WaitArguments waiting;
+};
+Outcome<Exit> pause(const Common& common, const PauseArguments& arguments);
+
+struct DrainArguments {
+  std::vector<std::string> pools;  // none: all
+  bool wait = false;
+  Timeout timeout;  // after it tasks are given back
+};
+Outcome<Exit> drain(const Common& common, const DrainArguments& arguments);
+
+struct ResumeArguments {
+  PoolArguments pools;
+  WaitArguments waiting;
+};
+Outcome<Exit> resume(const Common& common, const ResumeArguments& arguments);
+Outcome<Exit> restart(const Common& common, const ResumeArguments& arguments);
+
+struct StopArguments {
+  std::vector<std::string> pools;  // none: the supervisor
+  WaitArguments waiting;
+};
+Outcome<Exit> stop(const Common& common, const StopArguments& arguments);
+
+// `probe`: minimal or complete.
+Outcome<Exit> healthcheck(const Common& common, const std::string& probe);
+Outcome<Exit> metrics(const Common& common);
 
 struct StatusArguments {
   std::optional<std::string> flow;

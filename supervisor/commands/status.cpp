@@ -1,9 +1,11 @@
-// `pgflow status`: flows, their steps' queues and work, and the workers, from the database alone.
+// `pgflow status`: the supervisor, if one answers here, and from the database flows, their steps'
+// queues and work, and the workers.
 #include <fmt/format.h>
 
 #include "supervisor/commands/command.hpp"
 #include "supervisor/commands/report.hpp"
 #include "supervisor/database.hpp"
+#include "supervisor/room.hpp"
 #include "supervisor/views.hpp"
 
 namespace pgflow::cli {
@@ -208,9 +210,98 @@ void print_workers(const Style& style, const std::vector<WorkerStatus>& workers)
   if (!table.empty()) print(table.text());
 }
 
+std::string painted_pool(const Style& style, const std::string& state) {
+  if (state == "active") return style.green(state);
+  return state == "failed" || state == "crashlooping" ? style.red(state) : style.yellow(state);
+}
+
+std::string database_text(const Style& style, const supervisor::DatabaseDocument& database) {
+  if (database.up) return fmt::format("db up{}", database.version ? " " + *database.version : "");
+  return style.red("db down") + (database.error ? ": " + *database.error : "");
+}
+
+void print_pools(const Style& style, const supervisor::StatusDocument& view) {
+  Table pools(
+      "  ",
+      {{"POOL"},
+       {"STATE"},
+       {"READY", Align::right},
+       {"WANTED", Align::right},
+       {"BUSY", Align::right},
+       {"AT ONCE", Align::right},
+       {""}}
+  );
+  for (const supervisor::PoolDocument& pool : view.pools) {
+    pools.add(
+        {name_of(pool),
+         painted_pool(style, pool.state),
+         std::to_string(pool.ready),
+         std::to_string(pool.processes),
+         std::to_string(pool.busy),
+         std::to_string(pool.ready * pool.max_concurrent),
+         pool.reason && !pool.reason->empty() ? *pool.reason : override_text(pool)}
+    );
+  }
+  print(pools.text());
+}
+
+// The newest few; a worker that did as it was told is no news.
+void print_exits(const Style& style, const supervisor::StatusDocument& view) {
+  constexpr std::size_t kShown = 5;
+  Table exits("  ", {{"ENDED"}, {"POOL"}, {"WORKER"}, {"REASON"}, {""}});
+  std::size_t shown = 0;
+  for (const supervisor::ExitDocument& exit : view.exits) {
+    if (exit.reason == "drained" || shown++ == kShown) continue;
+    exits.add(
+        {exit.time.substr(11, 8),
+         exit.step ? exit.flow + "/" + *exit.step : exit.flow,
+         exit.worker_id.substr(0, 8),
+         style.red(exit.reason),
+         exit.text}
+    );
+    if (shown == kShown) break;
+  }
+  if (!exits.empty()) print("\n" + exits.text());
+}
+
+void print_supervisor(const Style& style, const supervisor::StatusDocument& view) {
+  print(fmt::format(
+      "{}  {}  pid {}  up {}  config {}  {}{}\n",
+      style.bold("SUPERVISOR"),
+      view.phase == "running" ? style.green(view.phase) : style.yellow(view.phase),
+      view.pid,
+      duration_text(view.uptime_seconds),
+      view.config,
+      database_text(style, view.database),
+      view.pending_releases > 0
+          ? "  " + style.red(counted(view.pending_releases, "release") + " pending")
+          : ""
+  ));
+  print_pools(style, view);
+  print_exits(style, view);
+  print("\n");
+}
+
+// Nobody answers: the database says enough.
+std::optional<supervisor::StatusDocument> ask_supervisor(const Common& common) {
+  const Outcome<Room> room = Room::find(common);
+  if (!room) return std::nullopt;
+  Outcome<supervisor::StatusDocument> view = room->status();
+  if (!view) return std::nullopt;
+  return std::move(*view);
+}
+
 }  // namespace
 
 Outcome<Exit> status(const Common& common, const StatusArguments& arguments) {
+  std::optional<supervisor::StatusDocument> supervisor = ask_supervisor(common);
+  if (supervisor && arguments.flow) {
+    std::erase_if(supervisor->pools, [&](const supervisor::PoolDocument& pool) {
+      return pool.flow != *arguments.flow;
+    });
+  }
+  // What it says is worth most when the database is away.
+  if (supervisor && common.output == Output::text) print_supervisor(common.out, *supervisor);
   Outcome<std::unique_ptr<Database>> database = Database::open_with_schema(common);
   if (!database) return tl::unexpected(database.error());
   if (arguments.flow) {
@@ -220,7 +311,9 @@ Outcome<Exit> status(const Common& common, const StatusArguments& arguments) {
   Outcome<std::optional<std::string>> document = (*database)->value(kStatus, {arguments.flow});
   if (!document) return tl::unexpected(document.error());
   if (common.output == Output::json) {
-    print(**document);
+    const std::string first =
+        supervisor ? "{\"supervisor\":" + to_json(*supervisor) + "," : std::string("{");
+    print(first + (**document).substr((**document).find('{') + 1));
     return Exit::ok;
   }
   const auto view = from_json<StatusView>(**document);

@@ -30,16 +30,19 @@ tl::unexpected<Error> cannot_listen(std::string where, int code, std::string hin
   });
 }
 
+// Whether a connection to it is taken.
+bool is_served(const sockaddr_un& address) {
+  const UniqueFd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  return fd &&
+         (connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 ||
+          errno == EAGAIN);
+}
+
 }  // namespace
 
 Result<UniqueFd> listen_at(const fs::path& path, unsigned mode) {
   constexpr const char* kHint =
       "\"supervisor\": {\"control\": {\"socket\": PATH}} names another place.";
-  struct stat found{};
-  if (lstat(path.c_str(), &found) == 0) {
-    if (!S_ISSOCK(found.st_mode)) return cannot_listen(path.string(), EEXIST, kHint);
-    ::unlink(path.c_str());
-  }
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   const std::string text = path.string();
@@ -47,6 +50,13 @@ Result<UniqueFd> listen_at(const fs::path& path, unsigned mode) {
   std::error_code ignored;
   fs::create_directories(path.parent_path(), ignored);
   text.copy(address.sun_path, text.size());
+  struct stat found{};
+  if (lstat(path.c_str(), &found) == 0) {
+    if (!S_ISSOCK(found.st_mode)) return cannot_listen(text, EEXIST, kHint);
+    // Two state folders, one socket.
+    if (is_served(address)) return cannot_listen(text, EADDRINUSE, kHint);
+    ::unlink(path.c_str());
+  }
   UniqueFd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   // Nobody enters between bind and chmod: without listen() a connection is refused.
   if (!fd || bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||

@@ -11,7 +11,8 @@
 namespace pgflow::supervisor {
 
 // A UNIX socket with exactly this file mode. What lies at the path must be a socket, and is
-// removed: the caller holds the lock that says whose path it is. Error kind "not_listening".
+// removed if nobody listens there any more; the caller holds the lock that says whose it is. Error
+// kind "not_listening".
 Result<UniqueFd> listen_at(const std::filesystem::path& path, unsigned mode);
 
 // A TCP socket at "127.0.0.1:9464" or "[::1]:9464". Error kind "not_listening".

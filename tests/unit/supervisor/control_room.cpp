@@ -502,6 +502,16 @@ TEST_CASE("what lies in the socket's place and is no socket stays", "[control]")
   CHECK(test::read_file(path) == "mine");
 }
 
+TEST_CASE("a socket that somebody serves stays, one that nobody serves is replaced", "[control]") {
+  const test::TemporaryFolder folder;
+  const std::filesystem::path path = folder.path() + "/control.sock";
+  auto first = listen_at(path, 0600);
+  REQUIRE(first);
+  CHECK_FALSE(listen_at(path, 0600));
+  first->reset();
+  CHECK(listen_at(path, 0600));
+}
+
 TEST_CASE("the OpenAPI file in docs/ is the one of the routes", "[control][golden]") {
   const std::string file = PGFLOW_SOURCE_DIR "/docs/openapi.json";
   const char* golden = std::getenv("PGFLOW_GOLDEN");
