@@ -12,6 +12,7 @@
 #include <functional>
 
 #include "base/did_you_mean.hpp"
+#include "supervisor/cli_scripts.hpp"
 #include "supervisor/commands/command.hpp"
 #include "supervisor/commands/report.hpp"
 
@@ -49,6 +50,7 @@ struct Parsed {
   bool worker_list_all = false;
   std::string worker_show;
   ConfigShowArguments config_show;
+  std::string shell;
   FenceArguments fence;
   UnfenceArguments unfence;
   bool fence_list_all = false;
@@ -675,6 +677,43 @@ void add_other_verbs(CLI::App& app, Parsed& parsed) {
   add_verb(config, parsed, "schema", "Print the JSON Schema of config files, for editors", [] {
     return cli::config_schema();
   });
+
+  CLI::App& doctor = add_verb(
+      app,
+      parsed,
+      "doctor",
+      "Look for what is wrong with the database, the config and this host (exit code 1 for a "
+      "failure)",
+      [&] { return cli::doctor(parsed.common); }
+  );
+  add_database(doctor, parsed.common);
+  add_output(doctor, parsed.common);
+
+  CLI::App& completion = add_verb(
+      app,
+      parsed,
+      "completion",
+      "Print the completion script of a shell",
+      [&app, &parsed]() -> Outcome<Exit> {
+        print(completion_script(app, parsed.shell));
+        return Exit::ok;
+      }
+  );
+  completion.add_option("shell", parsed.shell, "Which")
+      ->required()
+      ->check(one_of({"bash", "zsh", "fish"}))
+      ->type_name("bash|zsh|fish");
+
+  add_verb(
+      app,
+      parsed,
+      "man",
+      "Print the man page: pgflow man | man -l -",
+      [&app]() -> Outcome<Exit> {
+        print(man_page(app, PGFLOW_VERSION));
+        return Exit::ok;
+      }
+  );
 
   CLI::App& version = add_verb(app, parsed, "version", "Print the version", [&] {
     return cli::version(parsed.common);

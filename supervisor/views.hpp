@@ -313,6 +313,22 @@ struct ConfigShowView {
   std::vector<ConfigValueView> values;
 };
 
+// --- pgflow doctor
+
+struct DoctorCheck {
+  std::string id;  // PGF101, …: docs/doctor.md
+  std::string name;
+  std::string state;  // ok, warn, fail, skip
+  std::string text;
+  std::optional<std::string> detail;
+  std::optional<std::string> hint;
+};
+
+struct DoctorView {
+  bool healthy = false;  // nothing fails
+  std::vector<DoctorCheck> checks;
+};
+
 // --- pgflow fence, pgflow unfence, pgflow fence list
 
 struct FencedFunction {

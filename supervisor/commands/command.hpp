@@ -256,6 +256,8 @@ struct ConfigShowArguments {
 Outcome<Exit> config_show(const Common& common, const ConfigShowArguments& arguments);
 Outcome<Exit> config_schema();
 
+Outcome<Exit> doctor(const Common& common);
+
 Outcome<Exit> version(const Common& common);
 
 }  // namespace pgflow::cli

@@ -82,6 +82,9 @@ TEST_CASE("the --help of each verb is the reviewed one", "[cli][golden]") {
       {"config", "check"},
       {"config", "show"},
       {"config", "schema"},
+      {"doctor"},
+      {"completion"},
+      {"man"},
       {"version"},
   };
   for (std::vector<std::string> verb : verbs) {
@@ -110,6 +113,7 @@ TEST_CASE("the JSON Schema of each read verb is the published one", "[cli][golde
       {"queue-peek", json_schema<QueuePeekView>()},
       {"worker-list", json_schema<WorkerListView>()},
       {"worker-show", json_schema<WorkerListed>()},
+      {"doctor", json_schema<DoctorView>()},
       {"config-show", json_schema<ConfigShowView>()},
       {"fence", json_schema<FenceView>()},
       {"fence-list", json_schema<FenceListView>()},
