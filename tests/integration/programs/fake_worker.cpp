@@ -171,7 +171,12 @@ int main(int argc, char** argv) {
     for (;;) pause();
   }
   for (std::uint64_t sequence = 1;; ++sequence) {
-    say(Ping{.loop_seq = sequence, .heartbeat_seq = sequence, .concurrency = concurrency});
+    say(Ping{
+        .loop_seq = sequence,
+        .heartbeat_seq = sequence,
+        .concurrency = concurrency,
+        .rss_bytes = is("fat:") ? std::int64_t{number()} << 20 : 0
+    });
     if (!hear(200, packet)) {
       if (is("clings")) pause();  // outlives its supervisor, with its lock
       return 81;
