@@ -301,6 +301,16 @@ void add_order_verbs(CLI::App& app, Parsed& parsed) {
 }
 
 void add_health_verbs(CLI::App& app, Parsed& parsed) {
+  CLI::App& top = add_verb(
+      app,
+      parsed,
+      "top",
+      "Watch the supervisor, its pools and workers on the whole screen",
+      [&] { return cli::top(parsed.common); }
+  );
+  add_socket(top, parsed.common);
+  add_config(top, parsed.common);
+
   CLI::App& health = add_verb(
       app,
       parsed,

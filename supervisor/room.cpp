@@ -15,9 +15,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using namespace supervisor;
-using namespace std::chrono_literals;
-
-constexpr auto kAnswerLimit = 10s;
 
 std::string path_of(const PoolTarget& pool, std::string_view verb) {
   return pool.step
@@ -58,11 +55,10 @@ Outcome<Room> Room::find(const Common& common) {
   return Room(settings->control.socket, file.string());
 }
 
-Outcome<HttpReply> Room::ask(const HttpQuestion& question) const {
+Outcome<HttpReply> Room::ask(const HttpQuestion& question, std::chrono::milliseconds limit) const {
   auto connection = connect_to(socket_);
-  Result<HttpReply> reply = connection
-                                ? supervisor::ask(std::move(*connection), question, kAnswerLimit)
-                                : tl::unexpected(connection.error());
+  Result<HttpReply> reply = connection ? supervisor::ask(std::move(*connection), question, limit)
+                                       : tl::unexpected(connection.error());
   if (reply) return std::move(*reply);
   Error error = reply.error();
   error.message = fmt::format("no supervisor answers at {}", socket_.string());
@@ -75,8 +71,9 @@ Outcome<HttpReply> Room::ask(const HttpQuestion& question) const {
   return tl::unexpected(Failure{Exit::unavailable, std::move(error)});
 }
 
-Outcome<std::string> Room::tell(const HttpQuestion& question) const {
-  Outcome<HttpReply> reply = ask(question);
+Outcome<std::string> Room::tell(const HttpQuestion& question, std::chrono::milliseconds limit)
+    const {
+  Outcome<HttpReply> reply = ask(question, limit);
   if (!reply) return tl::unexpected(reply.error());
   if (reply->status >= 400) return tl::unexpected(failure_of(*reply));
   return std::move(reply->body);
@@ -86,8 +83,8 @@ Outcome<std::string> Room::get(const std::string& path) const {
   return tell({.path = path});
 }
 
-Outcome<StatusDocument> Room::status() const {
-  return get("/v1/status").map([](const std::string& body) {
+Outcome<StatusDocument> Room::status(std::chrono::milliseconds limit) const {
+  return tell({.path = "/v1/status"}, limit).map([](const std::string& body) {
     return from_json<StatusDocument>(body);
   });
 }
@@ -110,6 +107,12 @@ Outcome<void> Room::stop(const std::string& body) const {
 
 std::string name_of(const PoolDocument& pool) {
   return pool.step ? pool.flow + "/" + *pool.step : pool.flow;
+}
+
+std::string painted_pool_state(const Style& style, const std::string& state) {
+  if (state == "active") return style.green(state);
+  if (state == "failed" || state == "crashlooping") return style.red(state);
+  return style.yellow(state);
 }
 
 std::string override_text(const PoolDocument& pool) {

@@ -1,8 +1,8 @@
 // The control room of a verb: where the supervisor listens, and what it answers.
 #pragma once
 
+#include <chrono>
 #include <filesystem>
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -27,10 +27,12 @@ class Room {
   const std::filesystem::path& socket() const { return socket_; }
 
   // The reply, whatever its status. 69 when nobody answers.
-  Outcome<supervisor::HttpReply> ask(const supervisor::HttpQuestion& question) const;
+  Outcome<supervisor::HttpReply> ask(
+      const supervisor::HttpQuestion& question, std::chrono::milliseconds limit = kAnswerLimit
+  ) const;
   // Its body; an error of the supervisor is one of ours.
   Outcome<std::string> get(const std::string& path) const;
-  Outcome<supervisor::StatusDocument> status() const;
+  Outcome<supervisor::StatusDocument> status(std::chrono::milliseconds limit = kAnswerLimit) const;
   // "scale", "pause", …: what the pool looks like right after it.
   Outcome<supervisor::OrderDocument> order(
       const PoolTarget& pool, std::string_view verb, const std::string& body = {}
@@ -39,9 +41,13 @@ class Room {
   Outcome<void> stop(const std::string& body) const;
 
  private:
+  static constexpr std::chrono::seconds kAnswerLimit{10};
+
   Room(std::filesystem::path socket, std::string source)
       : socket_(std::move(socket)), source_(std::move(source)) {}
-  Outcome<std::string> tell(const supervisor::HttpQuestion& question) const;
+  Outcome<std::string> tell(
+      const supervisor::HttpQuestion& question, std::chrono::milliseconds limit = kAnswerLimit
+  ) const;
 
   std::filesystem::path socket_;
   std::string source_;
@@ -53,6 +59,7 @@ Outcome<std::vector<PoolTarget>> resolve_pools(
     const supervisor::StatusDocument& status, const std::vector<std::string>& names
 );
 bool is_about(const supervisor::PoolDocument& pool, const PoolTarget& target);
+std::string painted_pool_state(const Style& style, const std::string& state);
 // "file 1x4, back in 5m00s"; empty without an override.
 std::string override_text(const supervisor::PoolDocument& pool);
 // "FLOW/STEP", or "FLOW" in queue mode flow.

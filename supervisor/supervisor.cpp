@@ -26,6 +26,8 @@
 #include "supervisor/admission.hpp"
 #include "supervisor/control/control_room.hpp"
 #include "supervisor/control/metrics.hpp"
+#include "supervisor/control/notifier.hpp"
+#include "supervisor/control/queue_sampler.hpp"
 #include "supervisor/database_link.hpp"
 #include "supervisor/describe.hpp"
 #include "supervisor/fence_watch.hpp"
@@ -187,6 +189,8 @@ class Supervisor : public SlotHost, public Orders {
   uv::Timer converge_timer_;
   uv::Timer finish_timer_;
   std::vector<std::unique_ptr<uv::Signal>> signals_;
+  QueueSampler sampler_;
+  Notifier notifier_;
   std::optional<ControlRoom> room_;  // last: it asks for all of the above
 };
 
@@ -215,7 +219,9 @@ Supervisor::Supervisor(settings::Settings settings, SupervisorOptions options)
       requeue_timer_(loop_, [this] { requeue_stalled(); }),
       permission_timer_(loop_, [this] { give_permissions(); }),
       converge_timer_(loop_, [this] { converge(); }),
-      finish_timer_(loop_, [this] { finish_if_empty(); }) {
+      finish_timer_(loop_, [this] { finish_if_empty(); }),
+      sampler_(loop_, settings_.database, metrics_, [this] { return database_.up(); }),
+      notifier_(loop_) {
   ::signal(SIGPIPE, SIG_IGN);
   std::vector<int> numbers{SIGTERM, SIGINT, SIGQUIT, SIGHUP, SIGUSR1, SIGUSR2, SIGTTIN};
   // On a terminal it is Ctrl-Z, and does what people expect.
@@ -410,6 +416,9 @@ Supervisor::Step Supervisor::fill_the_slots() {
   std::vector<std::string> functions;
   for (const auto& pool : pools_) functions.push_back(pool->function_name());
   fences_.start(generation_, settings_.supervisor.name, std::move(functions));
+  std::vector<std::string> flows;
+  for (const auto& flow : settings_.flows) flows.push_back(flow.slug);
+  sampler_.start(std::move(flows));
   log::info("supervisor.running", {{"pools", pools_.size()}});
   changed();
   return {};
@@ -626,6 +635,7 @@ void Supervisor::converge() {
     give_permissions();
   }
   if (options_.observer) options_.observer(snapshot());
+  if (notifier_.is_wanted()) notifier_.show(snapshot());
   if (room_) room_->changed();
   finish_if_empty();
 }

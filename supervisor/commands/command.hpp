@@ -127,6 +127,7 @@ Outcome<Exit> stop(const Common& common, const StopArguments& arguments);
 
 // `probe`: minimal or complete.
 Outcome<Exit> healthcheck(const Common& common, const std::string& probe);
+Outcome<Exit> top(const Common& common);
 Outcome<Exit> metrics(const Common& common);
 
 struct StatusArguments {

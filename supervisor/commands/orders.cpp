@@ -1,7 +1,7 @@
 // `pgflow scale|pause|resume|drain|restart|stop`: orders to a running supervisor, and waiting until
 // what they want is true.
 #include <fmt/format.h>
-#include <signal.h>
+#include <poll.h>
 
 #include <algorithm>
 #include <charconv>
@@ -9,6 +9,7 @@
 #include <set>
 #include <thread>
 
+#include "base/proc.hpp"
 #include "settings/load.hpp"
 #include "supervisor/commands/command.hpp"
 #include "supervisor/commands/report.hpp"
@@ -52,12 +53,6 @@ std::string seconds_text(std::chrono::milliseconds duration) {
   return fmt::format("\"{}ms\"", duration.count());
 }
 
-std::string painted_state(const Style& style, const std::string& state) {
-  if (state == "active") return style.green(state);
-  if (state == "failed" || state == "crashlooping") return style.red(state);
-  return style.yellow(state);
-}
-
 void show(const Common& common, const OrderDocument& document) {
   if (common.output == Output::json) return print(to_json(document));
   Table table(
@@ -72,7 +67,7 @@ void show(const Common& common, const OrderDocument& document) {
   for (const PoolDocument& pool : document.pools) {
     table.add(
         {name_of(pool),
-         painted_state(common.out, pool.state),
+         painted_pool_state(common.out, pool.state),
          std::to_string(pool.ready),
          std::to_string(pool.processes),
          std::to_string(pool.max_concurrent),
@@ -262,12 +257,13 @@ std::chrono::milliseconds shutdown_deadline(const Common& common) {
 Outcome<Exit> stop_supervisor(
     const Common& common, const Room& room, int pid, const WaitArguments& waiting
 ) {
+  const UniqueFd process = open_pidfd(pid);
   Outcome<void> stopping = room.stop("");
   if (!stopping) return tl::unexpected(stopping.error());
-  const auto deadline = Clock::now() + waiting.timeout.value_or(std::chrono::hours(24 * 365));
-  while (waiting.wait && ::kill(pid, 0) == 0) {
-    if (Clock::now() >= deadline) return Exit::timeout;
-    std::this_thread::sleep_for(kPause);
+  if (waiting.wait && process) {
+    pollfd ended{.fd = process.get(), .events = POLLIN, .revents = 0};
+    const int limit = waiting.timeout ? static_cast<int>(waiting.timeout->count()) : -1;
+    if (poll(&ended, 1, limit) == 0) return Exit::timeout;
   }
   if (common.output == Output::json) {
     print(to_json(OrderDocument{.phase = waiting.wait ? "stopped" : "stopping"}));

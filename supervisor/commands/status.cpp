@@ -210,11 +210,6 @@ void print_workers(const Style& style, const std::vector<WorkerStatus>& workers)
   if (!table.empty()) print(table.text());
 }
 
-std::string painted_pool(const Style& style, const std::string& state) {
-  if (state == "active") return style.green(state);
-  return state == "failed" || state == "crashlooping" ? style.red(state) : style.yellow(state);
-}
-
 std::string database_text(const Style& style, const supervisor::DatabaseDocument& database) {
   if (database.up) return fmt::format("db up{}", database.version ? " " + *database.version : "");
   return style.red("db down") + (database.error ? ": " + *database.error : "");
@@ -234,7 +229,7 @@ void print_pools(const Style& style, const supervisor::StatusDocument& view) {
   for (const supervisor::PoolDocument& pool : view.pools) {
     pools.add(
         {name_of(pool),
-         painted_pool(style, pool.state),
+         painted_pool_state(style, pool.state),
          std::to_string(pool.ready),
          std::to_string(pool.processes),
          std::to_string(pool.busy),

@@ -46,6 +46,7 @@ TEST_CASE("the --help of each verb is the reviewed one", "[cli][golden]") {
       {"stop"},
       {"healthcheck"},
       {"metrics"},
+      {"top"},
       {"status"},
       {"coverage"},
       {"run"},
