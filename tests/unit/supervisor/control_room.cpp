@@ -10,6 +10,8 @@
 #include <functional>
 #include <future>
 #include <mutex>
+#include <set>
+#include <sstream>
 #include <thread>
 
 #include "supervisor/control/documents.hpp"
@@ -520,5 +522,77 @@ TEST_CASE("the OpenAPI file in docs/ is the one of the routes", "[control][golde
   for (const Route& route : routes()) {
     CAPTURE(route.path);
     CHECK(openapi().find("\"" + std::string(route.path) + "\"") != std::string::npos);
+  }
+}
+
+// --- metrics
+
+namespace {
+
+// Everything counted once.
+std::string all_metrics() {
+  Metrics metrics;
+  metrics.worker_started("f", "a");
+  metrics.worker_exited("f", "a", "hung");
+  metrics.task_ended("f", "a", "failed", 20ms);
+  metrics.released(3s);
+  metrics.database_connected();
+  metrics.database_connected();
+  metrics.loop_late(1ms);
+  metrics.answered("/v1/status", 200);
+  metrics.answered("", 404);
+  QueueSample sample;
+  sample.flow_slug = "f";
+  sample.step_slug = "a";
+  sample.queue_name = "f__a";
+  sample.ready = 3;
+  metrics.sampled({sample});
+  Snapshot view = running();
+  view.pools = {pool("f", "a", "w1"), pool("g", "", "w2")};
+  return metrics.text(view);
+}
+
+}  // namespace
+
+TEST_CASE("every sample has its family's help and type before it, and stands once", "[control]") {
+  std::istringstream text(all_metrics());
+  std::set<std::string> families, samples;
+  std::string family;
+  for (std::string line; std::getline(text, line);) {
+    CAPTURE(line);
+    if (line.starts_with("# HELP ")) {
+      family = line.substr(7, line.find(' ', 7) - 7);
+      CHECK(families.insert(family).second);
+    } else if (line.starts_with("# TYPE ")) {
+      CHECK(line.substr(7, family.size() + 1) == family + " ");
+    } else {
+      const auto space = line.rfind(' ');
+      REQUIRE(space != std::string::npos);
+      CHECK(line.starts_with(family));
+      CHECK(samples.insert(line.substr(0, space)).second);
+      CHECK_NOTHROW(std::stod(line.substr(space + 1)));
+    }
+  }
+  for (const std::string sample :
+       {R"(pgflow_db_reconnects_total)",
+        R"(pgflow_watchdog_kills_total{flow="f",step="a"})",
+        R"(pgflow_workers{flow="g",state="ready",step=""})",
+        R"(pgflow_http_requests_total{code="404",route="none"})",
+        R"(pgflow_queue_ready_messages{flow="f",queue="f__a",step="a"})"}) {
+    CAPTURE(sample);
+    CHECK(samples.contains(sample));
+  }
+}
+
+TEST_CASE("what the alert rules ask for is told", "[control]") {
+  const std::string text = all_metrics();
+  const std::string alerts = test::read_file(PGFLOW_SOURCE_DIR "/config/alerts.yml");
+  REQUIRE_FALSE(alerts.empty());
+  for (auto at = alerts.find("pgflow_"); at != std::string::npos; at = alerts.find("pgflow_", at)) {
+    const auto end = alerts.find_first_not_of("abcdefghijklmnopqrstuvwxyz_", at);
+    const std::string metric = alerts.substr(at, end - at);
+    CAPTURE(metric);
+    CHECK(text.find("# TYPE " + metric + " ") != std::string::npos);
+    at = end;
   }
 }
