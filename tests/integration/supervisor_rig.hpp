@@ -57,8 +57,15 @@ class Rig {
   }
 
   Process& start(std::vector<std::pair<int, int>> descriptors = {}) {
+    return start_with({}, std::move(descriptors));
+  }
+  // Through another program, which runs the rest of its arguments.
+  Process& start_with(
+      std::vector<std::string> through, std::vector<std::pair<int, int>> descriptors = {}
+  ) {
+    through.insert(through.end(), {PGFLOW_BIN_DIR "/pgflow", "up", "-c", config()});
     supervisor_.emplace(Command{
-        .arguments = {PGFLOW_BIN_DIR "/pgflow", "up", "-c", config()},
+        .arguments = std::move(through),
         .environment =
             {{"DATABASE_URL", plan_.url.empty() ? database.url() : plan_.url},
              {"FAKE_WORKER", plan_.fake},

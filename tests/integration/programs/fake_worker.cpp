@@ -137,7 +137,13 @@ int main(int argc, char** argv) {
   if (is("garbage")) return send(kSupervisorFd, "garbage", 7, MSG_NOSIGNAL), pause(), 0;
   if (is("closes")) return close(kSupervisorFd), pause(), 0;
 
+  if (is("stranger")) return say(Hello{getpid(), "somebody-else", "fake", step}), pause(), 0;
   say(Hello{getpid(), variable(kWorkerIdVariable), "fake", step});
+  if (is("hello_twice")) say(Hello{getpid(), variable(kWorkerIdVariable), "fake", step});
+  if (is("too_long")) {
+    const std::string packet(kMaxPacketBytes + 1, ' ');
+    send(kSupervisorFd, packet.data(), packet.size(), MSG_NOSIGNAL);
+  }
   std::string packet;
   if (!hear(10'000, packet)) return 81;
   int concurrency = 0;

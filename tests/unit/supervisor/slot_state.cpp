@@ -1,6 +1,7 @@
 #include "supervisor/slot_state.hpp"
 
 #include "support/catch.hpp"
+#include "support/state_table.hpp"
 
 using namespace pgflow;
 using namespace pgflow::supervisor;
@@ -72,4 +73,10 @@ TEST_CASE("every state can be left for down and every state has a name", "[super
   for (std::size_t e = 0; e < SlotGrid::kEvents; ++e) {
     CHECK_FALSE(to_string(static_cast<SlotEvent>(e)).empty());
   }
+}
+
+TEST_CASE("docs/supervisor.md shows the slot's table as it is", "[supervisor][slot]") {
+  const std::string table = test::markdown(kSlotGrid, [](auto named) { return to_string(named); });
+  INFO(table);
+  CHECK(test::stands_in_docs(table, "supervisor.md"));
 }

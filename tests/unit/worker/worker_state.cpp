@@ -2,6 +2,7 @@
 #include "worker/worker_state.hpp"
 
 #include "support/catch.hpp"
+#include "support/state_table.hpp"
 
 using namespace pgflow;
 using worker::Action;
@@ -61,4 +62,11 @@ TEST_CASE("a disowned worker cancels what it runs", "[worker][state]") {
   CHECK(after(State::polling, {Event::disowned}) == State::cancelling);
   CHECK(after(State::draining, {Event::disowned}) == State::cancelling);
   CHECK(after(State::closing, {Event::disowned}) == State::closing);
+}
+
+TEST_CASE("docs/supervisor.md shows the worker's table as it is", "[worker]") {
+  const std::string table =
+      pgflow::test::markdown(kWorkerGrid, [](auto named) { return name(named); });
+  INFO(table);
+  CHECK(pgflow::test::stands_in_docs(table, "supervisor.md"));
 }

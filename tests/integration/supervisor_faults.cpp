@@ -1,0 +1,123 @@
+// What the world does to a supervisor and its workers: frozen, starved of descriptors, doubled,
+// spoken to wrongly.
+#include <algorithm>
+
+#include "integration/supervisor_rig.hpp"
+
+using namespace pgflow;
+using namespace pgflow::test;
+
+namespace {
+
+std::size_t count_living(const Rig& rig) {
+  const auto all = rig.started();
+  return static_cast<std::size_t>(std::ranges::count_if(all, [](const Started& worker) {
+    return alive(worker.pid);
+  }));
+}
+
+}  // namespace
+
+TEST_CASE("a supervisor that stood still blames nobody", "[supervisor][faults]") {
+  Rig rig({.defaults = R"("watchdog": "2s")"});
+  rig.start();
+  rig.wait_ready();
+  rig.supervisor().signal(SIGSTOP);
+  // Longer than the watchdog; their heartbeats say how long.
+  const std::string frozen_at = rig.database.value("select clock_timestamp()");
+  eventually("time passes", kSoon, [&] {
+    return rig.database.value(
+               "select clock_timestamp() > '" + frozen_at + "'::timestamptz + interval '5 s'"
+           ) == "t";
+  });
+  rig.supervisor().signal(SIGCONT);
+  rig.supervisor().signal(SIGTTIN);
+  eventually("it is back", kSoon, [&] { return rig.said("status.supervisor"); });
+  CHECK(rig.times_said("worker.killed") == 0);
+  CHECK(rig.started().size() == 2);
+  CHECK(count_living(rig) == 2);
+}
+
+TEST_CASE("two supervisors with folders of their own share a flow", "[supervisor][faults]") {
+  Rig rig;
+  rig.start();
+  rig.wait_ready();
+  TemporaryFolder folder;
+  std::string config = read_file(rig.config());
+  const std::string state = R"("state_dir": "state")";
+  config.replace(config.find(state), state.size(), R"("state_dir": ")" + folder.path() + "\"");
+  std::ofstream(rig.path("other.json")) << config;
+  Process other(
+      {.arguments = {PGFLOW_BIN_DIR "/pgflow", "up", "-c", rig.path("other.json")},
+       .environment = {{"DATABASE_URL", rig.database.url()}, {"FAKE_LEDGER", rig.path("ledger")}}}
+  );
+  eventually("all four are there", kSoon, [&] { return rig.running_workers() == "4"; });
+  CHECK(
+      rig.database.value("select count(*) from pgflow.supervisors where stopped_at is null") == "2"
+  );
+  other.signal(SIGTERM);
+  CHECK(other.wait(kSoon) == 0);
+  CHECK(rig.running_workers() == "2");
+  CHECK(
+      rig.database.value("select count(*) from pgflow.supervisors where stopped_at is null") == "1"
+  );
+  CHECK(rig.times_said("worker.exited") == 0);
+}
+
+TEST_CASE("a stop in the middle of a start storm leaves nothing behind", "[supervisor][faults]") {
+  Rig rig(
+      {.supervisor = R"("kill_margin": "1s", "max_parallel_starts": 2)",
+       .steps = R"("a": {"processes": 30}, "b": {})"}
+  );
+  rig.start();
+  rig.wait_start("a", 5);
+  for (int i = 0; i < 10; ++i) rig.supervisor().signal(SIGTERM);
+  CHECK(rig.supervisor().wait(kSoon) == 0);
+  CHECK(rig.started("a").size() < 30);
+  rig.check_nothing_left();
+}
+
+TEST_CASE("a supervisor out of descriptors keeps what it has", "[supervisor][faults]") {
+  Rig rig(
+      {.supervisor = R"("kill_margin": "1s", "max_parallel_starts": 4)",
+       .defaults = R"("restart": {"base": "50ms", "max": "200ms"})",
+       .steps = R"("a": {"processes": 25}, "b": {})"}
+  );
+  rig.start_with({"/usr/bin/prlimit", "--nofile=32"});
+  eventually("it has reached its limit", kSoon, [&] { return rig.said("worker.not_started"); });
+  const auto living = count_living(rig);
+  CHECK(living >= 4);
+  eventually("it goes on trying", kSoon, [&] { return rig.times_said("worker.not_started") > 20; });
+  CHECK(count_living(rig) >= living);
+  CHECK(rig.times_said("worker.exited") == 0);
+  rig.supervisor().signal(SIGTERM);
+  CHECK(rig.supervisor().wait(kSoon) == 0);
+  rig.check_nothing_left();
+}
+
+TEST_CASE("a worker that breaks the contract costs only itself", "[supervisor][faults]") {
+  const auto fake = GENERATE("garbage", "hello_twice", "stranger", "too_long");
+  CAPTURE(fake);
+  Rig rig({.fake = fake});
+  rig.start();
+  rig.wait_start("a", 3);
+  CHECK(rig.said("reason=contract_broken"));
+  CHECK(rig.started("b").size() == 1);
+  CHECK(rig.supervisor().running());
+}
+
+TEST_CASE("a program that vanished is started again when it is back", "[supervisor][faults]") {
+  const TemporaryFolder folder;
+  const std::string program = folder.path() + "/worker";
+  std::filesystem::copy(PGFLOW_BIN_DIR "/fake_worker", program);
+  Rig rig({.program = program});
+  rig.start();
+  rig.wait_ready();
+  std::filesystem::rename(program, program + ".gone");
+  kill(rig.started("a")[0].pid, SIGKILL);
+  eventually("it cannot be started", kSoon, [&] { return rig.times_said("slot.restart") >= 3; });
+  CHECK(rig.started("a").size() == 1);
+  CHECK(alive(rig.started("b")[0].pid));
+  std::filesystem::rename(program + ".gone", program);
+  rig.wait_start("a", 2);
+}
