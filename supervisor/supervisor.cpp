@@ -607,7 +607,7 @@ void Supervisor::leave_queue(Slot& slot) {
 }
 
 void Supervisor::give_permissions() {
-  while (!queue_.empty() && database_.up() && fences_.known()) {
+  if (!queue_.empty() && database_.up() && fences_.known()) {
     int starting = 0;
     for (const auto& pool : pools_) starting += pool->count(SlotState::starting);
     if (starting >= settings_.supervisor.max_parallel_starts || !has_room()) return;
@@ -615,6 +615,8 @@ void Supervisor::give_permissions() {
     Slot* slot = queue_.front();
     queue_.pop_front();
     slot->start();
+    // Making a process takes a while: whoever asks something is answered in between.
+    return permission_timer_.start(0ms);
   }
 }
 

@@ -23,8 +23,6 @@ namespace {
 namespace fs = std::filesystem;
 using Node = json::Value;
 
-constexpr std::size_t kLongestSocketPath = 107;  // of sockaddr_un, less the end
-
 bool is_object(const Node* node) {
   return node != nullptr && node->type == json::Type::object;
 }
@@ -49,7 +47,7 @@ class Filler {
         folder_(fs::absolute(settings.file).parent_path()) {}
 
   void everything(const Node& root) {
-    supervisor(root, root.find("supervisor"));
+    supervisor(root.find("supervisor"));
     database(root, root.find("database"));
     defaults(root.find("defaults"));
     flows(root.find("flows"));
@@ -58,7 +56,7 @@ class Filler {
 
   void only_supervisor(const Node& root) {
     environment_needed_ = false;
-    supervisor(root, root.find("supervisor"));
+    supervisor(root.find("supervisor"));
   }
 
   void only_database(const Node& root) {
@@ -96,7 +94,7 @@ class Filler {
     return whole.has_filename() ? whole : whole.parent_path();
   }
 
-  void supervisor(const Node& root, const Node* node) {
+  void supervisor(const Node* node) {
     auto& out = settings_.supervisor;
     char host[256] = "pgflow";
     gethostname(host, sizeof host - 1);
@@ -107,31 +105,17 @@ class Filler {
     out.max_parallel_starts = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
     read(node, "max_parallel_starts", out.max_parallel_starts);
     read(node, "max_spawns_per_second", out.max_spawns_per_second);
-    control(root, in(node, "control"));
+    control(in(node, "control"));
     health(in(node, "health"));
     out.log.level = text(in(node, "log"), "level", out.log.level);
     out.log.format = text(in(node, "log"), "format", out.log.format);
   }
 
-  void control(const Node& root, const Node* node) {
+  void control(const Node* node) {
     auto& out = settings_.supervisor.control;
     const Node* socket = in(node, "socket");
     out.socket =
         is_text(socket) ? resolved(socket->text) : settings_.supervisor.state_dir / "control.sock";
-    const std::size_t length = out.socket.string().size();
-    if (length > kLongestSocketPath) {
-      problems_.add(
-          problems_.at(socket != nullptr ? *socket : root),
-          "supervisor.control.socket",
-          fmt::format(
-              "is {} bytes long, and a UNIX socket's path ends at {}", length, kLongestSocketPath
-          ),
-          fmt::format(
-              "It was to be {}; \"socket\": \"/run/pgflow/control.sock\" is short enough.",
-              out.socket.string()
-          )
-      );
-    }
     const Node* mode = in(node, "mode");
     if (!is_text(mode)) return;
     const char* end = mode->text.data() + mode->text.size();

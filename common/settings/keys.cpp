@@ -32,7 +32,7 @@ constexpr Key kSettings[] = {
     {.path = "supervisor.control", .kind = Kind::object,
      .doc = "The UNIX socket for orders and questions: pgflow scale, pause, drain, status, top."},
     {.path = "supervisor.control.socket", .kind = Kind::path, .example = "\"/run/pgflow/control.sock\"",
-     .doc = "Where it lies, at most 107 bytes; control.sock in state_dir when absent. Relative to this file."},
+     .doc = "Where it lies; control.sock in state_dir when absent. Other programs than pgflow reach no path above 107 bytes. Relative to this file."},
     {.path = "supervisor.control.mode", .kind = Kind::text, .fallback = "0600", .example = "\"0660\"",
      .doc = "Its file mode, octal: who may write to it may give orders, and root."},
     {.path = "supervisor.health", .kind = Kind::object,

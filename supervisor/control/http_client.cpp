@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -11,6 +10,7 @@
 #include <system_error>
 
 #include "base/clock.hpp"
+#include "supervisor/control/socket_address.hpp"
 
 namespace pgflow::supervisor {
 namespace {
@@ -106,13 +106,9 @@ Result<HttpReply> parse(std::string_view text) {
 }  // namespace
 
 Result<UniqueFd> connect_to(const std::filesystem::path& socket) {
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  const std::string path = socket.string();
-  if (path.size() >= sizeof address.sun_path) return unreachable("Its socket's path is too long");
-  path.copy(address.sun_path, path.size());
+  const SocketAddress address(socket);
   UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (!fd || connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
+  if (!fd || connect(fd.get(), address.get(), address.size()) != 0) {
     return unreachable(system_text(errno));
   }
   return fd;

@@ -6,13 +6,13 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 
 #include <cerrno>
 #include <memory>
 #include <system_error>
 
 #include "settings/address.hpp"
+#include "supervisor/control/socket_address.hpp"
 
 namespace pgflow::supervisor {
 namespace {
@@ -31,11 +31,9 @@ tl::unexpected<Error> cannot_listen(std::string where, int code, std::string hin
 }
 
 // Whether a connection to it is taken.
-bool is_served(const sockaddr_un& address) {
+bool is_served(const SocketAddress& address) {
   const UniqueFd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  return fd &&
-         (connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 ||
-          errno == EAGAIN);
+  return fd && (connect(fd.get(), address.get(), address.size()) == 0 || errno == EAGAIN);
 }
 
 }  // namespace
@@ -43,13 +41,10 @@ bool is_served(const sockaddr_un& address) {
 Result<UniqueFd> listen_at(const fs::path& path, unsigned mode) {
   constexpr const char* kHint =
       "\"supervisor\": {\"control\": {\"socket\": PATH}} names another place.";
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
   const std::string text = path.string();
-  if (text.size() >= sizeof address.sun_path) return cannot_listen(text, ENAMETOOLONG, kHint);
   std::error_code ignored;
   fs::create_directories(path.parent_path(), ignored);
-  text.copy(address.sun_path, text.size());
+  const SocketAddress address(path);
   struct stat found{};
   if (lstat(path.c_str(), &found) == 0) {
     if (!S_ISSOCK(found.st_mode)) return cannot_listen(text, EEXIST, kHint);
@@ -59,8 +54,8 @@ Result<UniqueFd> listen_at(const fs::path& path, unsigned mode) {
   }
   UniqueFd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   // Nobody enters between bind and chmod: without listen() a connection is refused.
-  if (!fd || bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
-      chmod(text.c_str(), mode) != 0 || listen(fd.get(), kBacklog) != 0) {
+  if (!fd || bind(fd.get(), address.get(), address.size()) != 0 || chmod(text.c_str(), mode) != 0 ||
+      listen(fd.get(), kBacklog) != 0) {
     return cannot_listen(text, errno, kHint);
   }
   return fd;

@@ -3,11 +3,27 @@
 // supervisor's log; `./dev test chaos` runs the long form.
 #include <signal.h>
 
+#include <cstdio>
+#include <fstream>
 #include <thread>
 
 #include "chaos/rig.hpp"
 
 using namespace pgflow::test;
+
+namespace {
+
+// Of the last line that says this, in minutes of the day, by the wall clock that its writer saw.
+int minute_of(const std::string& log, const std::string& said) {
+  const auto at = log.rfind(said);
+  REQUIRE(at != std::string::npos);
+  const auto line = log.rfind('\n', at) + 1;
+  int hours = 0, minutes = 0;
+  REQUIRE(std::sscanf(log.c_str() + line, "%*d-%*d-%*dT%d:%d", &hours, &minutes) == 2);
+  return hours * 60 + minutes;
+}
+
+}  // namespace
 
 TEST_CASE("killed workers cost nobody anything", "[chaos]") {
   Rig rig;
@@ -84,7 +100,7 @@ TEST_CASE("workers that are told to end from outside finish and are replaced", "
     eventually("it is gone", 20s, [&] { return !is_alive(worker.pid); });
     rig.wait_workers(3);
   }
-  CHECK(rig.supervisor().err().find("reason=external_term") != std::string::npos);
+  CHECK(rig.said("reason=external_term"));
   rig.finish_and_judge(std::chrono::seconds(60));
   rig.stop_and_look();
 }
@@ -168,6 +184,45 @@ TEST_CASE("a frozen worker is killed, and a thawed one has nothing to say", "[ch
     rig.wait_workers(3);
   }
   rig.finish_and_judge(std::chrono::seconds(60));
+  rig.stop_and_look();
+}
+
+TEST_CASE("handlers that burn every core raise no alarm", "[chaos]") {
+  Rig rig;
+  rig.start_supervisor();
+  rig.wait_workers(3);
+  rig.give_burning_runs(8, rounds(4) * 1000);
+  rig.finish_and_judge(std::chrono::seconds(30 + rounds(4)));
+  CHECK_FALSE(rig.said("worker.killed"));
+  CHECK_FALSE(rig.said("worker.exited"));
+  rig.stop_and_look();
+}
+
+TEST_CASE("wall clocks that jump an hour kill nobody and lose nothing", "[chaos]") {
+  Rig rig;
+  const std::string clock = rig.path("clock");
+  const auto set_clock = [&](const char* offset) { std::ofstream(clock) << offset; };
+  set_clock("+0");
+  rig.start_supervisor(
+      {{"LD_PRELOAD", PGFLOW_FAKETIME},
+       {"FAKETIME_TIMESTAMP_FILE", clock},
+       {"FAKETIME_NO_CACHE", "1"},
+       {"DONT_FAKE_MONOTONIC", "1"}}
+  );
+  rig.wait_workers(3);
+  const int jumps = rounds(6);
+  for (int i = 0; i < jumps; ++i) {
+    rig.give_runs(10);
+    set_clock(i % 2 == 0 ? "+1h" : "-1h");
+    rig.finish_and_judge(std::chrono::seconds(30));
+  }
+  CHECK_FALSE(rig.said("worker.exited"));
+  set_clock("+1h");
+  rig.supervisor().signal(SIGTTIN);
+  eventually("it tells all", 10s, [&] { return rig.said("status.supervisor"); });
+  const std::string log = rig.supervisor().err();
+  const int jumped = minute_of(log, "status.supervisor") - minute_of(log, "supervisor.starting");
+  CHECK((jumped + 24 * 60) % (24 * 60) >= 60);
   rig.stop_and_look();
 }
 

@@ -120,15 +120,17 @@ void Rig::write_config(const std::string& classify, const std::string& deliver) 
       << "}}]}";
 }
 
-Command Rig::command() const {
-  return {
+Command Rig::command(const std::vector<std::pair<std::string, std::string>>& environment) const {
+  Command command{
       .arguments = {PGFLOW_BIN_DIR "/pgflow", "up", "-c", path("pgflow.json")},
       .environment = {{"DATABASE_URL", database.url()}, {"CHAOS_LEDGER", path("ledger")}}
   };
+  command.environment.insert(command.environment.end(), environment.begin(), environment.end());
+  return command;
 }
 
-void Rig::start_supervisor() {
-  supervisor_.emplace(command());
+void Rig::start_supervisor(const std::vector<std::pair<std::string, std::string>>& environment) {
+  supervisor_.emplace(command(environment));
 }
 
 void Rig::kill_supervisor() {
@@ -156,6 +158,13 @@ void Rig::give_runs(int count) {
       "60)::int, "
       "'second_ms', (random() * 8)::int)) from generate_series(1, " +
       std::to_string(count) + ")"
+  );
+}
+
+void Rig::give_burning_runs(int count, int milliseconds) {
+  database.rows(
+      "select pgflow.start_flow('chaosV1', '{\"first_ms\": -" + std::to_string(milliseconds) +
+      ", \"second_ms\": 1}') from generate_series(1, " + std::to_string(count) + ")"
   );
 }
 

@@ -45,7 +45,7 @@ class Rig {
   // Whatever still runs is killed.
   ~Rig();
 
-  void start_supervisor();
+  void start_supervisor(const std::vector<std::pair<std::string, std::string>>& environment = {});
   Process& supervisor() { return *supervisor_; }
   // SIGKILL, and reaped.
   void kill_supervisor();
@@ -56,6 +56,8 @@ class Rig {
   std::string pgflow(std::vector<std::string> arguments) const;
 
   void give_runs(int count);
+  // Whose first handler computes for so long and waits for nobody.
+  void give_burning_runs(int count, int milliseconds);
   // Those that have a process and have said READY.
   std::vector<Worker> workers() const;
   Worker some_worker();
@@ -72,14 +74,17 @@ class Rig {
   void finish_and_judge(std::chrono::milliseconds limit);
   // TERM to the supervisor; 0, and nothing of it is left.
   void stop_and_look();
+  bool said(const std::string& text) const {
+    return supervisor_->err().find(text) != std::string::npos;
+  }
+  std::string path(const std::string& name) const { return folder_.path() + "/" + name; }
 
   Database database;
 
  private:
   void write_config(const std::string& classify, const std::string& deliver) const;
-  Command command() const;
+  Command command(const std::vector<std::pair<std::string, std::string>>& environment = {}) const;
   void judge_ledger() const;
-  std::string path(const std::string& name) const { return folder_.path() + "/" + name; }
 
   TemporaryFolder folder_;
   std::optional<Process> supervisor_;

@@ -496,6 +496,18 @@ TEST_CASE("TCP refuses a foreign name and a foreign page", "[control]") {
   CHECK(status({{"Host", "localhost"}, {"Origin", "null"}}) == 403);
 }
 
+TEST_CASE("a socket's path may be longer than the kernel takes", "[control]") {
+  const test::TemporaryFolder folder;
+  const std::filesystem::path path =
+      folder.path() / std::filesystem::path(std::string(150, 'd')) / "control.sock";
+  const auto door = listen_at(path, 0600);
+  REQUIRE(door);
+  CHECK(std::filesystem::is_socket(path));
+  CHECK(connect_to(path));
+  CHECK_FALSE(connect_to(path.parent_path() / "other.sock"));
+  CHECK_FALSE(connect_to(std::filesystem::path("/nowhere") / std::string(150, 'd') / "x.sock"));
+}
+
 TEST_CASE("what lies in the socket's place and is no socket stays", "[control]") {
   const test::TemporaryFolder folder;
   const std::string path = folder.path() + "/control.sock";
