@@ -132,7 +132,9 @@ TEST_CASE("of two fences each token lifts its own", "[cli][fence]") {
   CHECK(view.functions.at(0).enabled);
 }
 
-TEST_CASE("fence --wait returns when nothing of it runs, and else names who is missing", "[cli][fence]") {
+TEST_CASE(
+    "fence --wait returns when nothing of it runs, and else names who is missing", "[cli][fence]"
+) {
   FlowDatabase database;
   database->value(
       "select count(*) from pgflow.supervisor_heartbeat('00000000-0000-4000-8000-00000000000a', "
