@@ -11,9 +11,10 @@ namespace pgflow::supervisor {
 
 std::vector<std::string> worker_environment(
     const settings::WorkerProgram& program,
-    const std::vector<std::pair<std::string, std::string>>& more
+    const std::vector<std::pair<std::string, std::string>>& more,
+    const std::vector<std::pair<std::string, std::string>>& defaults
 ) {
-  std::map<std::string, std::string> variables;
+  std::map<std::string, std::string> variables(defaults.begin(), defaults.end());
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string_view text = *entry;
     const auto equals = text.find('=');

@@ -54,6 +54,11 @@ std::vector<std::pair<std::string, std::string>> contract_variables(const Worker
   return variables;
 }
 
+// One log, one level, one format. By the names that give way to every other that says so.
+std::vector<std::pair<std::string, std::string>> log_variables(const settings::LogSettings& log) {
+  return {{"EDGE_WORKER_LOG_LEVEL", log.level}, {"EDGE_WORKER_LOG_FORMAT", log.format}};
+}
+
 }  // namespace
 
 Result<std::unique_ptr<WorkerProcess>> WorkerProcess::start(
@@ -74,7 +79,8 @@ Result<std::unique_ptr<WorkerProcess>> WorkerProcess::start(
   auto child = uv::ChildProcess::start(
       loop,
       {.arguments = worker_arguments(spec),
-       .environment = worker_environment(spec.flow.worker, contract_variables(spec)),
+       .environment =
+           worker_environment(spec.flow.worker, contract_variables(spec), log_variables(spec.log)),
        .folder = spec.flow.worker.cwd.string(),
        .descriptors =
            {{STDOUT_FILENO, STDOUT_FILENO},

@@ -23,6 +23,7 @@ struct WorkerSpec {
   WorkerId worker_id;
   std::string revision;
   std::string database_url;
+  const settings::LogSettings& log;
 };
 
 class WorkerProcess {

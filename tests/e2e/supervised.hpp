@@ -30,12 +30,15 @@ struct LedgerLine {
 class Supervised {
  public:
   // Compiles the flow and starts the pools; ready when both steps have a live worker.
-  explicit Supervised(int classify_at_once = 4) {
+  explicit Supervised(
+      int classify_at_once = 4, const std::string& more = R"("log": {"level": "info"})"
+  ) {
     const std::string config = folder_.path() + "/pgflow.json";
     std::ofstream(config) << R"({
       "version": 1,
-      "supervisor": {"state_dir": "state"},
-      "defaults": {"restart": {"base": "1ms", "max": "20ms"}},
+      "supervisor": {"state_dir": "state", )"
+                          << more << R"(},
+      "defaults": {"restart": {"base": "1ms", "max": "20ms", "budget": {"crashes": 1000}}},
       "flows": [{
         "slug": "communityThreadsV1",
         "queue_mode": "step",
@@ -67,6 +70,8 @@ class Supervised {
       CHECK(stop() == 0);
     }
   }
+
+  const Process& supervisor() const { return *supervisor_; }
 
   int stop() {
     supervisor_->signal(SIGTERM);

@@ -120,3 +120,22 @@ TEST_CASE("the supervisor stops with nothing left behind", "[e2e]") {
       ) == "0"
   );
 }
+
+TEST_CASE("workers log as the config file says", "[e2e]") {
+  const Supervised flow(1, R"("log": {"format": "json", "level": "debug"})");
+  flow.start(R"({"key": "one", "route": "help"})");
+  eventually("the run is completed", 20s, [&] {
+    return flow.database().value("select count(*) from pgflow.runs where status = 'completed'") ==
+           "1";
+  });
+  std::istringstream lines(flow.supervisor().err());
+  std::size_t of_workers = 0;
+  for (std::string line; std::getline(lines, line);) {
+    CAPTURE(line);
+    CHECK(line.starts_with("{\"ts\":"));
+    if (line.find(R"("component":"worker")") != std::string::npos &&
+        line.find(R"("event":"task.ended")") != std::string::npos)
+      ++of_workers;
+  }
+  CHECK(of_workers == 2);
+}
