@@ -62,7 +62,9 @@ Verdict ended_with_code(const LastMoments& last) {
       verdict.text = "was told to end from outside with " + signal_text(last.external_signal);
       return verdict;
     }
-    verdict.text = abandoned ? "ended with exit code 0 while it ran tasks" : "ended by itself";
+    verdict.text = abandoned      ? "ended with exit code 0 while it ran tasks"
+                   : last.drained ? "finished as it was told"
+                                  : "ended by itself";
     if (abandoned) verdict.reaction = ExitReaction::crash;
     return verdict;
   }

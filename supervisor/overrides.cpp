@@ -29,22 +29,64 @@ std::string text_of(const Overrides& overrides) {
   return writer.end_object().end_object().take() + "\n";
 }
 
-std::optional<std::int64_t> number_in(const json::Value& pool, std::string_view name) {
-  const auto* node = pool.find(name);
-  return node != nullptr ? node->as_int64() : std::nullopt;
-}
-
-Override read(const json::Value& pool) {
-  Override out;
-  if (const auto count = number_in(pool, "processes")) out.processes = static_cast<int>(*count);
-  if (const auto count = number_in(pool, "max_concurrent"))
-    out.max_concurrent = static_cast<int>(*count);
-  if (const auto time = number_in(pool, "until_ms")) {
-    out.until = WallClock::time_point(milliseconds(*time));
+// Somebody may have edited the file: what is in it is checked like an order.
+class Reader {
+ public:
+  Result<Overrides> read(const std::string& text) {
+    const auto root = json::parse(text);
+    if (!root) return fail(root.error());
+    const auto* version = root->find("version");
+    const auto* pools = root->find("pools");
+    if (version == nullptr || version->as_int64() != 1) wrong("\"version\" is not 1");
+    if (pools == nullptr || pools->type != json::Type::object) {
+      wrong("\"pools\" is no object");
+    } else {
+      for (const auto& member : pools->members) overrides_[member.name] = pool(member);
+    }
+    if (problem_.empty()) return std::move(overrides_);
+    return fail({.kind = "overrides_invalid", .message = problem_});
   }
-  if (const auto* paused = pool.find("paused")) out.paused = paused->text;
-  return out;
-}
+
+ private:
+  Override pool(const json::Member& member) {
+    Override out;
+    const auto* paused = member.value.find("paused");
+    if (paused != nullptr && !paused->as_string()) wrong(member.name + ": \"paused\" is no text");
+    if (paused != nullptr) out.paused = paused->text;
+    number(member, "processes", 0, 1'000, [&](auto count) {
+      out.processes = static_cast<int>(count);
+    });
+    number(member, "max_concurrent", 1, 10'000, [&](auto count) {
+      out.max_concurrent = static_cast<int>(count);
+    });
+    constexpr std::int64_t kMostMs = 8'000'000'000'000;  // a few hundred years
+    number(member, "until_ms", 0, kMostMs, [&](auto count) {
+      out.until = WallClock::time_point(milliseconds(count));
+    });
+    return out;
+  }
+
+  template <class Take>
+  void number(
+      const json::Member& pool, const char* name, std::int64_t least, std::int64_t most, Take take
+  ) {
+    const auto* node = pool.value.find(name);
+    if (node == nullptr) return;
+    const auto count = node->as_int64();
+    if (count && *count >= least && *count <= most) return take(*count);
+    wrong(
+        pool.name + ": \"" + name + "\" is no integer from " + std::to_string(least) + " to " +
+        std::to_string(most)
+    );
+  }
+
+  void wrong(const std::string& what) {
+    if (problem_.empty()) problem_ = what + ".";
+  }
+
+  Overrides overrides_;
+  std::string problem_;
+};
 
 }  // namespace
 
@@ -52,20 +94,15 @@ Result<Overrides> load_overrides(const std::filesystem::path& file) {
   if (!std::filesystem::exists(file)) return Overrides();
   std::ostringstream text;
   text << std::ifstream(file).rdbuf();
-  const auto root = json::parse(text.str());
-  const auto* pools = root ? root->find("pools") : nullptr;
-  if (pools == nullptr) {
-    return fail(
-        {.kind = "state_dir_unusable",
-         .message = "Cannot read " + file.string() + ".",
-         .detail = root ? "It has no \"pools\"." : root.error().message,
-         .hint = "It says which pools are paused or scaled. Correct it, or remove it to go back to "
-                 "the config file."}
-    );
-  }
-  Overrides overrides;
-  for (const auto& member : pools->members) overrides[member.name] = read(member.value);
-  return overrides;
+  auto overrides = Reader().read(text.str());
+  if (overrides) return overrides;
+  return fail(
+      {.kind = "state_dir_unusable",
+       .message = "Cannot read " + file.string() + ".",
+       .detail = overrides.error().message,
+       .hint = "It says which pools are paused or scaled. Correct it, or remove it to go back to "
+               "the config file."}
+  );
 }
 
 Result<void> save_overrides(const std::filesystem::path& file, const Overrides& overrides) {

@@ -147,10 +147,15 @@ void Pool::shrink(std::size_t wanted) {
 
 void Pool::replace_next() {
   if (replacement_) return;
-  while (!worn_out_.empty()) {
-    const auto [worker_id, why] = *worn_out_.begin();
-    worn_out_.erase(worn_out_.begin());
-    Slot* old = find(worker_id);
+  for (auto each = worn_out_.begin(); each != worn_out_.end();) {
+    Slot* old = find(each->first);
+    // One that is starting is replaced once it is ready.
+    if (old != nullptr && old->wanted_up() && old->state() == SlotState::starting) {
+      ++each;
+      continue;
+    }
+    const auto [worker_id, why] = *each;
+    each = worn_out_.erase(each);
     if (old == nullptr || !old->wanted_up() || old->state() != SlotState::ready) continue;
     log::info("worker.replaced", {{"slot", old->name()}, {"worker_id", worker_id}, {"why", why}});
     replacement_ = Replacement{worker_id};

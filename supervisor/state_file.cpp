@@ -23,7 +23,9 @@ Result<UniqueFd> replace_file(const std::filesystem::path& file, std::string_vie
   UniqueFd fd(::open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0644));
   if (!fd || !write_all(fd.get(), text) || fsync(fd.get()) != 0 ||
       rename(fresh.c_str(), file.c_str()) != 0) {
-    return fail(file_unusable(file));
+    const Error error = file_unusable(file);
+    unlink(fresh.c_str());
+    return fail(error);
   }
   const UniqueFd folder(::open(file.parent_path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (folder) fsync(folder.get());

@@ -38,6 +38,9 @@ std::string_view exit_code_name(int code) noexcept {
     case ExitCode::killed_by_signal:
       break;
   }
+  // As shells report it.
+  if (code == 126) return "program not executable";
+  if (code == 127) return "program not found";
   const int signals = 64;
   const int first = number(ExitCode::killed_by_signal);
   return code > first && code <= first + signals ? "killed by a signal" : "unknown";

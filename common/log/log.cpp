@@ -38,10 +38,11 @@ struct Log {
   Format format;
   bool colour;
   std::vector<Field> context;  // points into options
-  spdlog::logger logger{"pgflow", std::make_shared<StderrSink>([this](std::uint64_t lines) {
-                          const Field count[] = {{"lines", lines}};
-                          return rendered(Level::warn, "log.left_out", count) + "\n";
-                        })};
+  const std::shared_ptr<StderrSink> sink = std::make_shared<StderrSink>([this](auto lines) {
+    const Field count[] = {{"lines", lines}};
+    return rendered(Level::warn, "log.left_out", count) + "\n";
+  });
+  spdlog::logger logger{"pgflow", sink};
 };
 
 spdlog::level::level_enum spdlog_level(Level level) {
@@ -88,6 +89,10 @@ void init(Options options) {
 
 void set_level(Level level) {
   current()->logger.set_level(spdlog_level(level));
+}
+
+std::uint64_t lines_left_out() {
+  return current()->sink->left_out();
 }
 
 bool enabled(Level level) {

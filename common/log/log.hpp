@@ -7,6 +7,7 @@
 // log.
 #pragma once
 
+#include <cstdint>
 #include <initializer_list>
 #include <optional>
 #include <string>
@@ -31,6 +32,8 @@ void init(Options options);
 
 void set_level(Level level);  // from any thread
 bool enabled(Level level);
+// Lines that nobody read in time, since init(); from any thread.
+std::uint64_t lines_left_out();
 
 using Fields = std::initializer_list<Field>;
 

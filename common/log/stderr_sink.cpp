@@ -29,7 +29,9 @@ void StderrSink::sink_it_(const spdlog::details::log_msg& message) {
   const bool caught_up = left_out_ == 0 || put(told_(left_out_));
   if (caught_up) left_out_ = 0;
   const std::string_view text(message.payload.data(), message.payload.size());
-  if (!caught_up || !put(std::string(text) + "\n")) ++left_out_;
+  if (caught_up && put(std::string(text) + "\n")) return;
+  ++left_out_;
+  all_left_out_.fetch_add(1, std::memory_order_relaxed);
 }
 
 bool StderrSink::put(std::string_view line) {

@@ -4,6 +4,7 @@
 
 #include <spdlog/sinks/base_sink.h>
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <mutex>
@@ -17,6 +18,9 @@ class StderrSink : public spdlog::sinks::base_sink<std::mutex> {
   // `told`: the line, with its end, that says how many were left out.
   explicit StderrSink(std::function<std::string(std::uint64_t)> told) : told_(std::move(told)) {}
 
+  // In all; from any thread.
+  std::uint64_t left_out() const { return all_left_out_.load(std::memory_order_relaxed); }
+
  protected:
   void sink_it_(const spdlog::details::log_msg& message) override;
   void flush_() override {}
@@ -25,7 +29,8 @@ class StderrSink : public spdlog::sinks::base_sink<std::mutex> {
   bool put(std::string_view line);
 
   const std::function<std::string(std::uint64_t)> told_;
-  std::uint64_t left_out_ = 0;
+  std::uint64_t left_out_ = 0;  // and not told yet
+  std::atomic<std::uint64_t> all_left_out_{0};
   bool torn_ = false;  // the last line broke off
 };
 

@@ -199,13 +199,17 @@ Outcome<Scaling> parse_scaling(const std::string& text) {
     if (cross < numbers.size()) scaling.max_concurrent = number(numbers.substr(cross + 1));
     const bool whole = (cross == 0 || scaling.processes) &&
                        (cross == numbers.size() || scaling.max_concurrent) && !numbers.empty();
-    if (whole) return scaling;
+    const int processes = scaling.processes.value_or(0),
+              at_once = scaling.max_concurrent.value_or(1);
+    const bool in_range = processes >= 0 && processes <= 1'000 && at_once >= 1 && at_once <= 10'000;
+    if (whole && in_range && !scaling.pool.empty()) return scaling;
   }
   return refuse(
       Exit::usage,
       fmt::format("\"{}\" is not POOL=PROCESSES", text),
       "",
-      "For example classify=3, classify=3x8 (8 tasks at once in each), or classify=x8."
+      "For example classify=3, classify=3x8 (8 tasks at once in each), or classify=x8. "
+      "0 to 1000 processes, 1 to 10000 tasks at once."
   );
 }
 
@@ -280,6 +284,14 @@ Outcome<Exit> scale(const Common& common, const ScaleArguments& arguments) {
   if (!room) return tl::unexpected(room.error());
   std::vector<Scaling> scalings;
   for (const std::string& text : arguments.pools) {
+    if (arguments.reset && text.find('=') != std::string::npos) {
+      return refuse(
+          Exit::usage,
+          fmt::format("\"{}\" names no pool", text),
+          "",
+          "--reset takes pools without numbers: pgflow scale classify --reset"
+      );
+    }
     if (arguments.reset) {
       scalings.push_back({text, std::nullopt, std::nullopt});
       continue;
@@ -294,6 +306,16 @@ Outcome<Exit> scale(const Common& common, const ScaleArguments& arguments) {
   for (const Scaling& scaling : scalings) names.push_back(scaling.pool);
   Outcome<std::vector<PoolTarget>> targets = resolve_pools(*status, names);
   if (!targets) return tl::unexpected(targets.error());
+  std::set<std::pair<std::string, std::optional<std::string>>> given;
+  for (std::size_t i = 0; i < targets->size(); ++i) {
+    if (given.emplace((*targets)[i].flow, (*targets)[i].step).second) continue;
+    return refuse(
+        Exit::usage,
+        fmt::format("\"{}\" is given twice", names[i]),
+        "",
+        "Give each pool one number."
+    );
+  }
   std::size_t next = 0;
   return give(
       common,

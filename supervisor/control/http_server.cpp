@@ -18,8 +18,9 @@ namespace {
 
 constexpr std::size_t kLongestBody = 64 * 1024;
 constexpr std::size_t kMostUnread = 1024 * 1024;  // of a stream, before its client is dropped
-constexpr unsigned kMostConnections = 128;
-constexpr unsigned kIdleSeconds = 30;
+// Who connects and says nothing must not keep the probes out.
+constexpr unsigned kMostConnections = 512;
+constexpr unsigned kIdleSeconds = 5;
 constexpr std::chrono::milliseconds kLastAnswers{1000};
 
 std::optional<Peer> peer_of(int fd) {

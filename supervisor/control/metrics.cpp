@@ -12,6 +12,7 @@
 #include <map>
 
 #include "base/proc.hpp"
+#include "log/log.hpp"
 
 namespace pgflow::supervisor {
 namespace {
@@ -107,6 +108,11 @@ void read_supervisor(Readings& out, const Snapshot& now) {
   );
   out.add(
       "pgflow_fence_active", "Fences around what runs here.", static_cast<double>(now.fences.size())
+  );
+  out.add_counter(
+      "pgflow_log_lines_dropped_total",
+      "Log lines of the supervisor that nobody read in time.",
+      static_cast<double>(log::lines_left_out())
   );
   out.add("pgflow_config_last_reload_successful", "The config in use is the one last read.", 1);
 }

@@ -146,6 +146,29 @@ TEST_CASE("more workers than the database was promised are refused", "[superviso
   CHECK(living(rig, "a").size() == 2);
 }
 
+TEST_CASE("a scale that makes no sense is a wrong command line", "[supervisor][scale]") {
+  Rig rig;
+  rig.start();
+  rig.wait_ready();
+  const auto wrong = GENERATE(
+      std::vector<std::string>{"a=-1"},
+      std::vector<std::string>{"a=1001"},
+      std::vector<std::string>{"a=1x0"},
+      std::vector<std::string>{"a="},
+      std::vector<std::string>{"=3"},
+      std::vector<std::string>{"a"},
+      std::vector<std::string>{"a=1", "fake/a=2"},
+      std::vector<std::string>{"a=1", "--reset"}
+  );
+  std::vector<std::string> arguments{"scale"};
+  arguments.insert(arguments.end(), wrong.begin(), wrong.end());
+  const Answer answer = order(rig, arguments);
+  CAPTURE(wrong, answer.err);
+  CHECK(answer.exit_code == 64);
+  CHECK(answer.err.find("hint: ") != std::string::npos);
+  CHECK(rig.started("a").size() == 1);
+}
+
 // --- pause
 
 TEST_CASE("a paused pool stays paused until somebody resumes it", "[supervisor][pause]") {
@@ -210,6 +233,16 @@ TEST_CASE("a restart replaces each worker, and the pool never lacks one", "[supe
   CHECK(fewest == 2);
   CHECK(most == 3);
   CHECK(rig.started("b").size() == 1);
+}
+
+TEST_CASE("a restart that meets a starting worker replaces it, too", "[supervisor][restart]") {
+  Rig rig;
+  rig.start();
+  rig.wait_ready();
+  obeyed(rig, {"pause", "a", "--wait"});
+  obeyed(rig, {"resume", "a"});
+  obeyed(rig, {"restart", "a", "--wait", "--timeout", "20s"});
+  wait_living(rig, "a", 1);
 }
 
 TEST_CASE("an exclusive worker leaves before its successor comes", "[supervisor][restart]") {

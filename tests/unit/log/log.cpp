@@ -202,5 +202,6 @@ TEST_CASE("a reader that does not read holds up nobody, and is told what it miss
   CHECK_THAT(
       after, Catch::Contains("event=log.left_out lines=" + std::to_string(kWritten - arrived))
   );
+  CHECK(events::lines_left_out() == static_cast<std::uint64_t>(kWritten - arrived));
   CHECK_THAT(after, Catch::Contains("event=last"));
 }

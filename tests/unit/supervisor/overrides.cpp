@@ -35,7 +35,23 @@ TEST_CASE("no file is no override", "[supervisor][overrides]") {
 TEST_CASE("a file that cannot be read is refused with the way out", "[supervisor][overrides]") {
   const test::TemporaryFolder folder;
   const std::string file = folder.path() + "/overrides.json";
-  const std::string text = GENERATE("", "{", "[]", "{\"version\": 1}");
+  const std::string text = GENERATE(
+      "",
+      "{",
+      "[]",
+      "null",
+      R"({"version": 1})",
+      R"({"version": 2, "pools": {}})",
+      R"({"version": 1, "pools": []})",
+      R"({"version": 1, "pools": {"f/a": {"processes": -5}}})",
+      R"({"version": 1, "pools": {"f/a": {"processes": 1001}}})",
+      R"({"version": 1, "pools": {"f/a": {"processes": "x"}}})",
+      R"({"version": 1, "pools": {"f/a": {"max_concurrent": 0}}})",
+      R"({"version": 1, "pools": {"f/a": {"until_ms": 1e300}}})",
+      R"({"version": 1, "pools": {"f/a": {"paused": 7}}})",
+      R"({"version": 1, "pools": {"f/a": 7}})"
+  );
+  CAPTURE(text);
   std::ofstream(file) << text;
   const auto read = load_overrides(file);
   REQUIRE_FALSE(read);
