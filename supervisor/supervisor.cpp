@@ -65,9 +65,17 @@ ExitCode refused(const Error& by_the_database) {
   return store::exit_code_of(by_the_database);
 }
 
+std::vector<int> heeded_signals() {
+  std::vector<int> numbers{SIGTERM, SIGINT, SIGQUIT, SIGHUP, SIGUSR1, SIGUSR2, SIGTTIN};
+  // On a terminal it is Ctrl-Z, and does what people expect.
+  if (isatty(STDIN_FILENO) == 0) numbers.push_back(SIGTSTP);
+  return numbers;
+}
+
 class Supervisor : public SlotHost, public Orders {
  public:
   Supervisor(settings::Settings settings, SupervisorOptions options);
+  ~Supervisor();
 
   int run();
 
@@ -223,15 +231,20 @@ Supervisor::Supervisor(settings::Settings settings, SupervisorOptions options)
       sampler_(loop_, settings_.database, metrics_, [this] { return database_.up(); }),
       notifier_(loop_) {
   ::signal(SIGPIPE, SIG_IGN);
-  std::vector<int> numbers{SIGTERM, SIGINT, SIGQUIT, SIGHUP, SIGUSR1, SIGUSR2, SIGTTIN};
-  // On a terminal it is Ctrl-Z, and does what people expect.
-  if (isatty(STDIN_FILENO) == 0) numbers.push_back(SIGTSTP);
-  for (const int number : numbers) {
+  for (const int number : heeded_signals()) {
     signals_.push_back(std::make_unique<uv::Signal>(loop_, number, [this](int caught) {
       on_signal(caught);
     }));
   }
   become_subreaper();
+}
+
+// What comes while the program ends must not do what it does to programs without a handler.
+Supervisor::~Supervisor() {
+  sigset_t late;
+  sigemptyset(&late);
+  for (const int number : heeded_signals()) sigaddset(&late, number);
+  pthread_sigmask(SIG_BLOCK, &late, nullptr);
 }
 
 int Supervisor::run() {

@@ -98,6 +98,7 @@ struct StepCoverage {
   std::optional<double> stale_seconds;
   std::int64_t deprecated = 0;
   std::int64_t queued = 0;
+  std::optional<std::string> fenced;  // why, while a fence stands around it
 };
 
 struct FlowCoverage {

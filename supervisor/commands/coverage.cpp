@@ -31,7 +31,11 @@ steps as (
     'deprecated', w.deprecated,
     'queued', (
       select count(*) from pgflow.step_tasks t
-      where t.flow_slug = c.flow_slug and t.step_slug = c.step_slug and t.status = 'queued')
+      where t.flow_slug = c.flow_slug and t.step_slug = c.step_slug and t.status = 'queued'),
+    'fenced', (
+      select min(f.reason) from pgflow.fenced_functions ff
+      join pgflow.fences f using (fence_id)
+      where ff.function_name = c.flow_slug || '/' || c.step_slug)
   ) as step
   from routes c
   cross join lateral (
@@ -103,6 +107,21 @@ void print_advice(const Style& style, const CoverageView& view) {
     for (const StepCoverage& step : flow.steps) {
       if (step.covered) continue;
       std::fflush(stdout);
+      if (step.fenced) {
+        std::fputs(
+            fmt::format(
+                "{} {}/{} is fenced: {}. `pgflow fence list`; queued work is kept ({}).\n",
+                style.dim("hint:"),
+                flow.flow,
+                step.step,
+                *step.fenced,
+                counted(step.queued, "task")
+            )
+                .c_str(),
+            stderr
+        );
+        continue;
+      }
       std::fputs(
           fmt::format(
               "{} start a worker for {}/{}, for example with `pgflow up -c pgflow.json`; queued "

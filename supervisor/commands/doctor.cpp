@@ -1,6 +1,7 @@
 // `pgflow doctor`: what is wrong with the database, the config and this host, each with an id that
 // docs/doctor.md explains.
 #include <fmt/format.h>
+#include <stdlib.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -63,10 +64,13 @@ where a.datname = current_database() and a.state like 'idle in transaction%'
   and a.state_change < clock_timestamp() - interval '1 minute'
 order by a.state_change)sql", false},
     {"PGF112", "coverage", "every step has a live worker", "steps without a live worker",
-     "`pgflow coverage`; start their workers with `pgflow up`.", R"sql(
-select format('%s%s/%s%s', case when t.queued > 0 then '!' end, c.flow_slug, c.step_slug,
-  case when t.queued > 0 then format(': %s task(s) wait', t.queued) end)
+     "`pgflow coverage`; start their workers with `pgflow up`, or lift the fence around them.", R"sql(
+select format('%s%s/%s%s%s', case when t.queued > 0 and f.reason is null then '!' end, c.flow_slug, c.step_slug,
+  case when t.queued > 0 then format(': %s task(s) wait', t.queued) end, ' (fenced: ' || f.reason || ')')
 from pgflow.route_coverage() c
+cross join lateral (
+  select min(s.reason) as reason from pgflow.fenced_functions n join pgflow.fences s using (fence_id)
+  where n.function_name = c.flow_slug || '/' || c.step_slug) f
 cross join lateral (
   select count(*) as queued from pgflow.step_tasks t
   where t.flow_slug = c.flow_slug and t.step_slug = c.step_slug and t.status = 'queued') t
@@ -213,7 +217,9 @@ class Doctor {
     // The first that exists: the rest is made at the start.
     fs::path at = fs::absolute(folder);
     while (!fs::exists(at) && at.has_relative_path()) at = at.parent_path();
-    if (::access(at.c_str(), W_OK | X_OK) != 0) {
+    // Only an attempt tells: root may write anywhere, but not in /proc.
+    std::string probe = (at / ".pgflow-doctor.XXXXXX").string();
+    if (::mkdtemp(probe.data()) == nullptr) {
       return add(
           "PGF120",
           "state folder",
@@ -224,6 +230,7 @@ class Doctor {
       );
     }
     std::error_code error;
+    fs::remove(probe, error);
     const auto space = fs::space(at, error);
     if (!error && space.available < kLittle) {
       return add(

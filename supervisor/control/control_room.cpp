@@ -93,6 +93,13 @@ std::string who(const HttpRequest& request) {
   return fmt::format("uid {} pid {}", request.peer->uid, request.peer->pid);
 }
 
+// Which file lies there, if any.
+std::optional<std::pair<dev_t, ino_t>> file_at(const std::filesystem::path& path) {
+  struct stat file{};
+  if (::lstat(path.c_str(), &file) != 0) return std::nullopt;
+  return std::pair(file.st_dev, file.st_ino);
+}
+
 PoolName pool_of(const Match& match) {
   return {match.parameter("flow"), match.parameter("step")};
 }
@@ -126,8 +133,10 @@ ControlRoom::ControlRoom(
       }) {}
 
 ControlRoom::~ControlRoom() {
-  if (!doors_.empty()) ::unlink(settings_.control.socket.c_str());
-  doors_.clear();
+  if (socket_file_ && socket_file_ == file_at(settings_.control.socket))
+    ::unlink(settings_.control.socket.c_str());
+  socket_door_.close();
+  tcp_door_.close();
   mailbox_.close();
 }
 
@@ -145,7 +154,8 @@ Result<void> ControlRoom::open_socket() {
   if (!listening) return tl::unexpected(listening.error());
   struct stat file{};
   ::stat(control.socket.c_str(), &file);
-  add_door(
+  socket_file_ = file_at(control.socket);
+  socket_door_ = door(
       std::move(*listening), std::make_unique<SocketKeeper>(control.mode, geteuid(), file.st_gid)
   );
   log::info("control.listening", {{"socket", control.socket.string()}});
@@ -158,7 +168,7 @@ Result<void> ControlRoom::open_tcp() {
   auto listening = listen_at(health.listen);
   if (!listening) return tl::unexpected(listening.error());
   port_ = port_of(*listening);
-  add_door(std::move(*listening), std::make_unique<TcpKeeper>(health.token, health.hosts));
+  tcp_door_ = door(std::move(*listening), std::make_unique<TcpKeeper>(health.token, health.hosts));
   log::info(
       "health.listening",
       {{"address", health.listen}, {"port", port_}, {"read_only", health.token.empty()}}
@@ -166,10 +176,22 @@ Result<void> ControlRoom::open_tcp() {
   return {};
 }
 
-void ControlRoom::add_door(UniqueFd listening, std::unique_ptr<Doorkeeper> keeper) {
+// A socket without its file is one that nobody can find: it is made again. What somebody has put
+// there instead stays.
+void ControlRoom::watch_socket() {
+  const auto file = file_at(settings_.control.socket);
+  if (file && file == socket_file_) return;
+  if (!std::exchange(told_lost_, true)) {
+    log::warn("control.socket_lost", {{"socket", settings_.control.socket.string()}});
+  }
+  if (file) return;
+  socket_door_.close();
+  if (open_socket()) told_lost_ = false;
+}
+
+ControlRoom::Door ControlRoom::door(UniqueFd listening, std::unique_ptr<Doorkeeper> keeper) {
   const Doorkeeper& its = *keeper;
-  keepers_.push_back(std::move(keeper));
-  doors_.push_back(std::make_unique<HttpServer>(
+  auto server = std::make_unique<HttpServer>(
       std::move(listening),
       HttpServer::Handlers{
           .at_once = [this,
@@ -177,7 +199,8 @@ void ControlRoom::add_door(UniqueFd listening, std::unique_ptr<Doorkeeper> keepe
           .on_request = [this](std::shared_ptr<HttpExchange> exchange
                         ) { mailbox_.post(std::move(exchange)); },
       }
-  ));
+  );
+  return {std::move(keeper), std::move(server)};
 }
 
 void ControlRoom::changed() {
@@ -216,6 +239,7 @@ void ControlRoom::tick() {
   const auto now = SteadyClock::now();
   metrics_.loop_late(now - ticked_at_.load() - kTick);
   ticked_at_ = now;
+  watch_socket();
 }
 
 void ControlRoom::look_around() {

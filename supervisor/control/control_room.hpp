@@ -2,9 +2,12 @@
 // socket, and TCP if the config file says so.
 #pragma once
 
+#include <sys/types.h>
+
 #include <atomic>
 #include <memory>
-#include <vector>
+#include <optional>
+#include <utility>
 
 #include "base/clock.hpp"
 #include "base/result.hpp"
@@ -38,9 +41,21 @@ class ControlRoom {
   int port() const { return port_; }
 
  private:
+  struct Door {
+    std::unique_ptr<Doorkeeper> keeper;
+    std::unique_ptr<HttpServer> server;  // its thread uses the keeper
+
+    void close() {
+      server.reset();
+      keeper.reset();
+    }
+  };
+
   Result<void> open_socket();
   Result<void> open_tcp();
-  void add_door(UniqueFd listening, std::unique_ptr<Doorkeeper> keeper);
+  Door door(UniqueFd listening, std::unique_ptr<Doorkeeper> keeper);
+  // Somebody may have removed it.
+  void watch_socket();
 
   // A door's thread: refusals, and whether the loop is alive.
   std::optional<HttpAnswer> answer_at_once(const HttpRequest& request, const Doorkeeper& keeper);
@@ -71,8 +86,11 @@ class ControlRoom {
   uv::Timer change_timer_;
   uv::Timer keep_alive_timer_;
   uv::Mailbox<std::shared_ptr<HttpExchange>> mailbox_;
-  std::vector<std::unique_ptr<Doorkeeper>> keepers_;
-  std::vector<std::unique_ptr<HttpServer>> doors_;  // last: their threads use all of the above
+  std::optional<std::pair<dev_t, ino_t>> socket_file_;  // ours
+  bool told_lost_ = false;
+  // Last: their threads use all of the above.
+  Door socket_door_;
+  Door tcp_door_;
 };
 
 }  // namespace pgflow::supervisor

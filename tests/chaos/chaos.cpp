@@ -4,6 +4,7 @@
 #include <signal.h>
 
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <thread>
 
@@ -250,6 +251,53 @@ TEST_CASE("of two supervisors on one folder one wins, each time", "[chaos]") {
     CHECK(winner.wait(30s) == 0);
   }
   print_percentiles("the loser of a race ends", told);
+}
+
+TEST_CASE("whatever signals come, the supervisor ends with everything in order", "[chaos]") {
+  constexpr int kSignals[] = {
+      SIGTERM,
+      SIGINT,
+      SIGQUIT,
+      SIGHUP,
+      SIGUSR1,
+      SIGUSR2,
+      SIGTTIN,
+      SIGTSTP,
+      SIGPIPE,
+      SIGWINCH,
+      SIGCHLD
+  };
+  Rig rig;
+  const int starts = rounds(12);
+  for (int i = 0; i < starts; ++i) {
+    rig.start_supervisor();
+    // Before that it is a program that loads, and ends as programs do.
+    eventually("it is there", 20s, [&] { return rig.said("supervisor.starting"); });
+    if (i > 0) rig.give_runs(4);
+    std::this_thread::sleep_for(std::chrono::milliseconds(rig.random(i == 0 ? 1 : 1'500)));
+    for (int left = rig.random(10); left > 0; --left) {
+      rig.supervisor().signal(kSignals[rig.random(std::size(kSignals))]);
+      std::this_thread::sleep_for(std::chrono::milliseconds(rig.random(60)));
+    }
+    rig.supervisor().signal(SIGTERM);
+    const auto code = rig.supervisor().wait(std::chrono::seconds(40));
+    REQUIRE(code.has_value());
+    CAPTURE(*code);
+    CHECK((code == 0 || code == 1));
+    CHECK(rig.workers().empty());
+    rig.note_deaths();
+    // What TSTP paused.
+    std::filesystem::remove(rig.path("state/overrides.json"));
+    // The first may have ended before it compiled the flow.
+    if (i == 0) {
+      rig.start_supervisor();
+      rig.wait_workers(3);
+      rig.stop_and_look();
+    }
+  }
+  rig.start_supervisor();
+  rig.finish_and_judge(std::chrono::seconds(60));
+  rig.stop_and_look();
 }
 
 TEST_CASE("operators, murderers and the work itself, all at once", "[chaos]") {

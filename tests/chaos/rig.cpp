@@ -194,6 +194,12 @@ void Rig::kill_worker(const Worker& worker) {
   note_death(worker.pid);
 }
 
+void Rig::note_deaths() {
+  for (const Execution& execution : read_ledger(path("ledger"))) {
+    if (!is_alive(execution.pid)) deaths_.try_emplace(execution.pid, monotonic_now());
+  }
+}
+
 void Rig::finish_and_judge(std::chrono::milliseconds limit) {
   INFO(supervisor_->err());
   eventually("every run is completed", limit, [&] {

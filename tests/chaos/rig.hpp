@@ -65,6 +65,8 @@ class Rig {
   // SIGKILL; its handlers' executions end here.
   void kill_worker(const Worker& worker);
   // Its executions end with it, whenever that was.
+  // Of everybody who is gone by now.
+  void note_deaths();
   void note_death(int pid) { deaths_[pid] = monotonic_now(); }
 
   int random(int below) { return static_cast<int>(dice_() % static_cast<unsigned>(below)); }

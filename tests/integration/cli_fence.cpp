@@ -67,6 +67,10 @@ TEST_CASE("a flow is fenced with all its steps, and unfenced to what it was", "[
   CHECK(fence.workers_told == 1);
   CHECK(enabled(database) == "communityThreads/classify=false communityThreads/deliverSlack=false");
   CHECK(database->value("select deprecated_at is not null from pgflow.workers") == "t");
+  // Who asks why nobody works is told of the fence, not to start workers.
+  CHECK(
+      contains(database.ask({"coverage"}).err, "communityThreads/classify is fenced: a deployment.")
+  );
 
   const Ended ended = database.ask({"unfence", "communityThreads", "--token", fence.token});
   INFO(ended.err);

@@ -496,6 +496,23 @@ TEST_CASE("TCP refuses a foreign name and a foreign page", "[control]") {
   CHECK(status({{"Host", "localhost"}, {"Origin", "null"}}) == 403);
 }
 
+TEST_CASE("a socket that somebody removed is made again", "[control]") {
+  const Rig rig;
+  REQUIRE(rig.ask({.path = "/v1/status"}).status == 200);
+  std::filesystem::remove(rig.socket());
+  eventually("it is back", 5s, [&] { return std::filesystem::exists(rig.socket()); });
+  CHECK(rig.ask({.path = "/v1/status"}).status == 200);
+}
+
+TEST_CASE("what somebody put in the socket's place stays", "[control]") {
+  const Rig rig;
+  std::ofstream(rig.socket() + ".new") << "mine";
+  std::filesystem::rename(rig.socket() + ".new", rig.socket());
+  const auto looked = std::chrono::steady_clock::now() + 1500ms;  // it looks every second
+  eventually("it has looked", 5s, [&] { return std::chrono::steady_clock::now() > looked; });
+  CHECK(test::read_file(rig.socket()) == "mine");
+}
+
 TEST_CASE("a socket's path may be longer than the kernel takes", "[control]") {
   const test::TemporaryFolder folder;
   const std::filesystem::path path =
