@@ -50,6 +50,7 @@ class Reader {
  private:
   Override pool(const json::Member& member) {
     Override out;
+    if (member.value.type != json::Type::object) wrong(member.name + " is no object");
     const auto* paused = member.value.find("paused");
     if (paused != nullptr && !paused->as_string()) wrong(member.name + ": \"paused\" is no text");
     if (paused != nullptr) out.paused = paused->text;
