@@ -17,11 +17,7 @@ constexpr pg::Query kStart{
 };
 constexpr pg::Query kStartMany{
     "start_flows",
-    "select count(*) from"
-    "  (select r.run_id from unnest($2::text[], $3::uuid[])"
-    "    with ordinality as given (input, run_id, position)"
-    "    cross join lateral pgflow.start_flow($1::text, given.input::jsonb, given.run_id) r"
-    "    order by given.position) started",
+    "select count(*) from pgflow.start_flows($1::text, $2::jsonb[], $3::uuid[])",
     std::chrono::minutes(5),
 };
 constexpr pg::Query kRead{

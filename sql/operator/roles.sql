@@ -52,6 +52,7 @@ declare
     'release_worker:         operator',
     'requeue_stalled_tasks:  operator',
     'start_flow:             operator',
+    'start_flows:            operator',
     'start_flow_with_states: operator',
     'get_run_with_states:    reader operator',
     'cancel_run:             operator',

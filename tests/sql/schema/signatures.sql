@@ -11,6 +11,7 @@ insert into api values
   ('verify_flow_compiled(flow_slug text, shape jsonb, queue_mode text DEFAULT ''flow''::text, route_map jsonb DEFAULT NULL::jsonb)', 'jsonb', 'v'),
   ('delete_flow_and_data(p_flow_slug text)', 'void', 'v'),
   ('start_flow(flow_slug text, input jsonb, run_id uuid DEFAULT NULL::uuid)', 'SETOF pgflow.runs', 'v'),
+  ('start_flows(flow_slug text, inputs jsonb[], run_ids uuid[] DEFAULT NULL::uuid[])', 'SETOF pgflow.runs', 'v'),
   ('start_flow_with_states(flow_slug text, input jsonb, run_id uuid DEFAULT NULL::uuid)', 'jsonb', 'v definer'),
   ('get_run_with_states(run_id uuid)', 'jsonb', 'v definer'),
   ('start_tasks(flow_slug text, msg_ids bigint[], worker_id uuid, queue_name text, step_slug text DEFAULT NULL::text)', 'SETOF pgflow.step_task_record', 'v'),
