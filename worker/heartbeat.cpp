@@ -37,7 +37,8 @@ Heartbeat::Heartbeat(
   if (events_.wake) ears_.emplace(loop, link_.connection(), events_.wake);
 }
 
-void Heartbeat::start() {
+void Heartbeat::start(std::chrono::milliseconds limit) {
+  limit_ = limit;
   last_ = SteadyClock::now();
   link_.open();
   timer_.start(kInterval, kInterval);
@@ -52,7 +53,20 @@ std::chrono::milliseconds Heartbeat::silence() const {
   return std::chrono::duration_cast<std::chrono::milliseconds>(SteadyClock::now() - last_);
 }
 
+void Heartbeat::tell_when_unheard() {
+  if (!unheard() || std::exchange(told_unheard_, true)) return;
+  log::warn(
+      "worker.unheard",
+      {{"silent_ms", silence()},
+       {"limit_ms", limit_},
+       {"hint",
+        "No heartbeat has reached pgflow.workers: is the database away, or does somebody hold a "
+        "lock there (pg_blocking_pids)? The worker takes no new tasks until one does."}}
+  );
+}
+
 void Heartbeat::beat() {
+  tell_when_unheard();
   if (asking_) return;
   ++beats_;
   if (!link_.is_up()) return;
@@ -63,6 +77,9 @@ void Heartbeat::beat() {
         if (!reply) {
           if (pg::is_database_down(reply.error())) return link_.renew(reply.error());
           return log::warn("heartbeat.failed", reply.error());
+        }
+        if (std::exchange(told_unheard_, false)) {
+          log::info("worker.heard_again", {{"silent_ms", silence()}});
         }
         last_ = SteadyClock::now();
         link_.proven();

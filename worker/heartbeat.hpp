@@ -37,24 +37,29 @@ class Heartbeat {
 
   Heartbeat(uv::Loop& loop, pg::ConnectionOptions options, WorkerId worker_id, Events events);
 
-  void start();  // the worker is registered
+  // The worker is registered. After `limit` of silence nobody counts on it any more.
+  void start(std::chrono::milliseconds limit);
   void stop();
   void admit() { link_.admit(); }
 
-  // Since the database last heard of us.
-  std::chrono::milliseconds silence() const;
+  // The database has not heard of us for longer than that.
+  bool unheard() const { return silence() > limit_; }
   // How many were tried; moves also while the database is away.
   std::uint64_t beats() const { return beats_; }
 
  private:
+  std::chrono::milliseconds silence() const;
   void beat();
+  void tell_when_unheard();
 
   const WorkerId worker_id_;
   const Events events_;
   Link link_;
   std::optional<store::WakeListener> ears_;
   uv::Timer timer_;
-  SteadyClock::time_point last_;
+  std::chrono::milliseconds limit_{0};
+  SteadyClock::time_point last_;  // when the database last heard of us
+  bool told_unheard_ = false;
   std::uint64_t beats_ = 0;
   bool asking_ = false;
 };

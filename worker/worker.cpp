@@ -319,7 +319,7 @@ void Worker::on_started(const Result<void>& started) {
     return refuse(started.error(), store::exit_code_of(started.error()));
   }
   proven();
-  heartbeat_.start();
+  heartbeat_.start(longest_timeout_);
   log::info("worker.ready", {{"queue", plan_.queue_name}, {"max_concurrent", concurrency_}});
   report(contract::Ready{.queue_name = plan_.queue_name});
   handle(Event::ready);
@@ -347,7 +347,7 @@ void Worker::pump() {
 
 void Worker::look() {
   // Nobody counts on a worker that the database has not heard of for a whole task's time.
-  if (heartbeat_.silence() > longest_timeout_) return poll_timer_.start(plan_.config.max_poll);
+  if (heartbeat_.unheard()) return poll_timer_.start(plan_.config.max_poll);
   look_due_ = false;
   asking_ = 1;
   claiming_ = true;
