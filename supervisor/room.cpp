@@ -60,7 +60,23 @@ Outcome<HttpReply> Room::ask(const HttpQuestion& question, std::chrono::millisec
   Result<HttpReply> reply = connection ? supervisor::ask(std::move(*connection), question, limit)
                                        : tl::unexpected(connection.error());
   if (reply) return std::move(*reply);
-  Error error = reply.error();
+  return tl::unexpected(silence(reply.error()));
+}
+
+Outcome<void> Room::follow(
+    const std::string& path, const std::function<void(std::string_view)>& heard
+) const {
+  auto connection = connect_to(socket_);
+  const Result<HttpReply> reply =
+      connection ? supervisor::follow(std::move(*connection), {.path = path}, heard)
+                 : tl::unexpected(connection.error());
+  if (!reply) return tl::unexpected(silence(reply.error()));
+  if (reply->status >= 400) return tl::unexpected(failure_of(*reply));
+  return {};
+}
+
+// Whoever should answer does not.
+Failure Room::silence(Error error) const {
   error.message = fmt::format("no supervisor answers at {}", socket_.string());
   error.hint = fmt::format(
       "The socket comes from {}; start the supervisor with `pgflow up`, or name another socket "
@@ -68,7 +84,7 @@ Outcome<HttpReply> Room::ask(const HttpQuestion& question, std::chrono::millisec
       "--socket.",
       source_
   );
-  return tl::unexpected(Failure{Exit::unavailable, std::move(error)});
+  return {Exit::unavailable, std::move(error)};
 }
 
 Outcome<std::string> Room::tell(const HttpQuestion& question, std::chrono::milliseconds limit)

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -32,6 +33,9 @@ class Room {
   ) const;
   // Its body; an error of the supervisor is one of ours.
   Outcome<std::string> get(const std::string& path) const;
+  // An answer that goes on, piece by piece, until the supervisor ends it.
+  Outcome<void> follow(const std::string& path, const std::function<void(std::string_view)>& heard)
+      const;
   Outcome<supervisor::StatusDocument> status(std::chrono::milliseconds limit = kAnswerLimit) const;
   // "scale", "pause", …: what the pool looks like right after it.
   Outcome<supervisor::OrderDocument> order(
@@ -48,6 +52,8 @@ class Room {
   Outcome<std::string> tell(
       const supervisor::HttpQuestion& question, std::chrono::milliseconds limit = kAnswerLimit
   ) const;
+
+  Failure silence(Error error) const;
 
   std::filesystem::path socket_;
   std::string source_;

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <random>
+#include <span>
 #include <utility>
 
 #include "base/bug.hpp"
@@ -20,6 +22,10 @@ constexpr Milliseconds kLockHeldWait{250};
 constexpr Milliseconds kBrokenGrace{2'000};
 // One heartbeat may wait this long for its answer (pg::ConnectionOptions::query_timeout).
 constexpr Milliseconds kLongestHeartbeat{30'000};
+// Of its output, for the record of its end.
+constexpr std::size_t kLastLines = 20;
+constexpr std::size_t kLastLineBytes = 1024;
+constexpr std::size_t kLoggedLines = 5;
 constexpr Milliseconds kSweepInterval{20};
 constexpr Milliseconds kSweepLimit{5'000};
 
@@ -191,6 +197,7 @@ void Slot::start() {
 
   worker_id_ = WorkerId::random();
   last_ = {};
+  last_lines_.clear();
   said_hello_ = false;
   queue_name_.clear();
   drain_deadline_.reset();
@@ -216,6 +223,7 @@ void Slot::start() {
        .log = host_.settings().supervisor.log},
       std::move(**lock),
       {.message = [this](contract::FromWorker message) { on_message(std::move(message)); },
+       .said = [this](std::string_view line) { on_line(line); },
        .broken = [this](const Error& error) { on_broken(error); },
        .exited = [this](uv::ChildProcess::Exit exit) { on_exit(exit); }}
   );
@@ -242,6 +250,26 @@ void Slot::on_message(contract::FromWorker message) {
     return on_broken({.kind = "contract", .message = "The worker's first message is not HELLO."});
   }
   std::visit([this](const auto& m) { hear(m); }, message);
+}
+
+// Its log lines go into ours as they are; a handler's print, a library's last words, become one.
+void Slot::on_line(std::string_view line) {
+  std::string text = log::harmless(line);
+  if (log::is_rendered(line)) {
+    log::forward(line);
+  } else {
+    log::info("worker.output", {{"slot", name()}, {"worker_id", worker_id_}, {"text", text}});
+  }
+  last_lines_.push_back(text.substr(0, kLastLineBytes));
+  if (last_lines_.size() > kLastLines) last_lines_.pop_front();
+  host_.said(
+      {.time = WallClock::now(),
+       .flow_slug = pool_.flow().slug,
+       .step_slug = pool_.step().slug,
+       .slot = number_,
+       .worker_id = worker_id_.text(),
+       .text = std::move(text)}
+  );
 }
 
 void Slot::hear(const contract::Hello& hello) {
@@ -395,9 +423,12 @@ void Slot::sweep() {
 }
 
 void Slot::bury() {
+  process_->hear_out();
   last_.pool_was_ready = pool_.was_ready();
   const Verdict verdict = judge(last_);
-  const ExitView exit{
+  const bool told_to_leave = state_ == SlotState::draining || !wanted_up_;
+  const bool by_order = told_to_leave && verdict.reaction == contract::ExitReaction::replace;
+  ExitView exit{
       .time = WallClock::now(),
       .flow_slug = pool_.flow().slug,
       .step_slug = pool_.step().slug,
@@ -412,15 +443,14 @@ void Slot::bury() {
       .rss_bytes = last_.rss_bytes,
       .uptime = since(started_at_, *ended_at_),
   };
-  const bool told_to_leave = state_ == SlotState::draining || !wanted_up_;
-  const bool by_order = told_to_leave && verdict.reaction == contract::ExitReaction::replace;
+  if (!by_order) exit.last_output.assign(last_lines_.begin(), last_lines_.end());
   const auto level = by_order ? log::Level::info : log::Level::warn;
-  const Error fatal =
-      last_.fatal
-          ? Error{last_.fatal->code, last_.fatal->message, last_.fatal->detail, last_.fatal->hint}
-          : Error{};
   const std::string slot = name();  // the fields borrow it
-  const log::Field fields[] = {
+  const std::span last_lines(exit.last_output);
+  const std::string last_output = fmt::format(
+      "{}", fmt::join(last_lines.last(std::min(kLoggedLines, last_lines.size())), "\n")
+  );
+  std::vector<log::Field> fields = {
       {"slot", slot},
       {"worker_id", worker_id_},
       {"pid", exit.pid},
@@ -432,12 +462,14 @@ void Slot::bury() {
       {"guilty", static_cast<int>(verdict.guilty.size())},
       {"uptime_ms", exit.uptime},
       {"was", to_string(state_)},
-      {"error", fatal.message},
-      {"error_detail", fatal.detail},
-      {"error_hint", fatal.hint},
   };
-  const std::size_t count = std::size(fields) - (last_.fatal ? 0 : 3);
-  log::write(level, "worker.exited", {fields, count});
+  if (!last_output.empty()) fields.emplace_back("last_output", last_output);
+  if (last_.fatal) {
+    fields.emplace_back("error", last_.fatal->message);
+    fields.emplace_back("error_detail", last_.fatal->detail);
+    fields.emplace_back("error_hint", last_.fatal->hint);
+  }
+  log::write(level, "worker.exited", fields);
 
   const Milliseconds healthy = ready_for(*ended_at_);
   last_exit_ = exit;

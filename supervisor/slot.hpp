@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <deque>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -39,6 +40,7 @@ class SlotHost {
   // Its worker wants to connect again: admit_to_database() follows when its turn has come.
   virtual void want_database(WorkerId worker_id) = 0;
   virtual void exited(ExitView exit) = 0;
+  virtual void said(WorkerLine line) = 0;
   // For the connections of one worker more than wanted.
   virtual bool has_room() const = 0;
   virtual bool database_up() const = 0;
@@ -95,6 +97,7 @@ class Slot {
   void act(SlotAction action);
 
   void on_message(contract::FromWorker message);
+  void on_line(std::string_view line);
   void on_broken(const Error& error);
   void on_exit(uv::ChildProcess::Exit exit);
   void sweep();
@@ -138,6 +141,7 @@ class Slot {
   std::unique_ptr<WorkerProcess> process_;
   WorkerId worker_id_;  // nil without a process
   LastMoments last_;
+  std::deque<std::string> last_lines_;
   bool said_hello_ = false;
   std::string queue_name_;
   SteadyClock::time_point started_at_;

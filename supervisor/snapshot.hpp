@@ -35,6 +35,17 @@ struct ExitView {
   int in_flight = 0;
   std::int64_t rss_bytes = 0;  // as last heard
   std::chrono::milliseconds uptime{};
+  std::vector<std::string> last_output{};  // of one that did not end by order; the oldest first
+};
+
+// One line that a worker has written to its standard output or standard error.
+struct WorkerLine {
+  WallClock::time_point time{};
+  std::string flow_slug{};
+  std::string step_slug{};
+  int slot = 0;
+  std::string worker_id{};
+  std::string text{};
 };
 
 struct SlotView {

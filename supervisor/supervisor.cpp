@@ -115,6 +115,7 @@ class Supervisor : public SlotHost, public Orders {
   void wake_queue(std::string_view queue_name, const Slot* except) override;
   void changed() override;
   void exited(ExitView exit) override;
+  void said(WorkerLine line) override { room_->said(std::move(line)); }
   void want_database(WorkerId worker_id) override { admission_.want(worker_id); }
   bool has_room() const override;
   bool database_up() const override { return database_.up(); }

@@ -27,7 +27,8 @@ std::vector<std::string> worker_environment(
         contract::kWorkerIdVariable,
         contract::kSlotVariable,
         contract::kRevisionVariable,
-        contract::kProtocolVariable}) {
+        contract::kProtocolVariable,
+        contract::kLogColourVariable}) {
     variables.erase(name);
   }
   for (const auto* list : {&program.env, &more}) {

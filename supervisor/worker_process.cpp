@@ -1,5 +1,6 @@
 #include "supervisor/worker_process.hpp"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -43,6 +44,7 @@ std::vector<std::pair<std::string, std::string>> contract_variables(const Worker
       {contract::kSlotVariable, spec.slot},
       {contract::kRevisionVariable, spec.revision},
       {contract::kProtocolVariable, std::to_string(contract::kProtocol)},
+      {contract::kLogColourVariable, log::colour() ? "1" : "0"},
   };
   // Workers may log in as a role with fewer rights than the supervisor's.
   const bool has_url_of_its_own = std::ranges::any_of(spec.flow.worker.env, [](const auto& entry) {
@@ -56,7 +58,19 @@ std::vector<std::pair<std::string, std::string>> contract_variables(const Worker
 
 // One log, one level, one format. By the names that give way to every other that says so.
 std::vector<std::pair<std::string, std::string>> log_variables(const settings::LogSettings& log) {
-  return {{"EDGE_WORKER_LOG_LEVEL", log.level}, {"EDGE_WORKER_LOG_FORMAT", log.format}};
+  return {
+      {"EDGE_WORKER_LOG_LEVEL", log.level},
+      {"EDGE_WORKER_LOG_FORMAT", std::string(log::name(log::format()))}
+  };
+}
+
+Error no_descriptor(const char* message) {
+  return {
+      .kind = "os_error",
+      .message = message,
+      .detail = std::strerror(errno),
+      .hint = "Raise the limit of open files (ulimit -n)."
+  };
 }
 
 }  // namespace
@@ -66,15 +80,16 @@ Result<std::unique_ptr<WorkerProcess>> WorkerProcess::start(
 ) {
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) != 0) {
-    return fail(
-        {.kind = "os_error",
-         .message = "Cannot make a socket for a worker.",
-         .detail = std::strerror(errno),
-         .hint = "Raise the limit of open files (ulimit -n)."}
-    );
+    return fail(no_descriptor("Cannot make a socket for a worker."));
   }
   const UniqueFd theirs(ends[1]);
   std::unique_ptr<WorkerProcess> worker(new WorkerProcess(UniqueFd(ends[0]), std::move(events)));
+  if (pipe2(ends, O_CLOEXEC) != 0) {
+    return fail(no_descriptor("Cannot make a pipe for a worker."));
+  }
+  UniqueFd output(ends[0]);
+  const UniqueFd their_output(ends[1]);  // blocks: programs do not expect anything else
+  fcntl(output.get(), F_SETFL, O_NONBLOCK);
   WorkerProcess* self = worker.get();
   auto child = uv::ChildProcess::start(
       loop,
@@ -83,8 +98,8 @@ Result<std::unique_ptr<WorkerProcess>> WorkerProcess::start(
            worker_environment(spec.flow.worker, contract_variables(spec), log_variables(spec.log)),
        .folder = spec.flow.worker.cwd.string(),
        .descriptors =
-           {{STDOUT_FILENO, STDOUT_FILENO},
-            {STDERR_FILENO, STDERR_FILENO},
+           {{their_output.get(), STDOUT_FILENO},
+            {their_output.get(), STDERR_FILENO},
             {theirs.get(), contract::kSupervisorFd},
             {slot_lock.get(), contract::kSlotFd}},
        .new_session = true},
@@ -94,6 +109,7 @@ Result<std::unique_ptr<WorkerProcess>> WorkerProcess::start(
   worker->child_ = std::move(*child);
   worker->poll_.emplace(loop, worker->socket_.get(), [self](uv::Ready) { self->receive(); });
   worker->poll_->watch(true, false);
+  worker->output_.emplace(loop, std::move(output), worker->events_.said);
   // `slot_lock` closes here: from now on the lock lives exactly as long as the worker.
   return worker;
 }

@@ -11,6 +11,7 @@
 #include "base/unique_fd.hpp"
 #include "contract/messages.hpp"
 #include "settings/settings.hpp"
+#include "supervisor/worker_output.hpp"
 #include "uv/child_process.hpp"
 #include "uv/poll.hpp"
 
@@ -23,13 +24,14 @@ struct WorkerSpec {
   WorkerId worker_id;
   std::string revision;
   std::string database_url;
-  const settings::LogSettings& log;
+  const settings::LogSettings& log;  // its level
 };
 
 class WorkerProcess {
  public:
   struct Events {
     std::function<void(contract::FromWorker)> message;
+    WorkerOutput::OnLine said;
     std::function<void(Error)> broken;  // rubbish, or the end of the socket before its own
     std::function<void(uv::ChildProcess::Exit)> exited;  // the last event; all messages came before
   };
@@ -46,6 +48,8 @@ class WorkerProcess {
   void send(const contract::FromSupervisor& message);
   // Takes what lies in the socket, before a judgement that depends on it.
   void receive();
+  // The same for its output: what it said last.
+  void hear_out() { output_->finish(); }
   void kill();
 
  private:
@@ -57,6 +61,7 @@ class WorkerProcess {
   Events events_;
   bool ended_ = false;  // the socket: its end was seen, or rubbish
   std::optional<uv::Poll> poll_;
+  std::optional<WorkerOutput> output_;
   std::unique_ptr<uv::ChildProcess> child_;
 };
 

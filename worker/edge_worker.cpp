@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <string_view>
 #include <utility>
 
 #include "contract/environment.hpp"
@@ -32,6 +33,11 @@ void start_logging(const detail::WorkerPlan& plan, const worker::Identity& ident
   if (const auto format =
           log::parse_format(first_set({"PGFLOW_LOG_FORMAT", "EDGE_WORKER_LOG_FORMAT"}))) {
     options.format = *format;
+  }
+  if (identity.supervised()) {
+    options.colour = std::string_view(first_set({contract::kLogColourVariable})) == "1";
+    // A pipe takes blocks: what a handler prints would be seen late, and after a crash never.
+    std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);
   }
   log::init(std::move(options));
 }

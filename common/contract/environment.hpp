@@ -16,6 +16,8 @@ inline constexpr const char* kWorkerIdVariable = "PGFLOW_WORKER_ID";
 inline constexpr const char* kSlotVariable = "PGFLOW_SLOT";
 inline constexpr const char* kRevisionVariable = "PGFLOW_REVISION";
 inline constexpr const char* kProtocolVariable = "PGFLOW_PROTOCOL";
+// "1" or "0": whether its log has colour. The supervisor reads the log, so that no worker can see.
+inline constexpr const char* kLogColourVariable = "PGFLOW_LOG_COLOUR";
 inline constexpr const char* kDatabaseUrlVariable = "DATABASE_URL";
 
 // Descriptors: the message socket, and the slot's lock, which lives exactly as long as the worker.

@@ -192,6 +192,28 @@ std::string render_fancy(const Line& line, bool colour) {
   return out;
 }
 
+// Of a colour's escape sequence at the start of the text; 0: there is none.
+std::size_t colour_length(std::string_view text) {
+  if (!text.starts_with("\033[")) return 0;
+  const auto end = text.find_first_not_of("0123456789;", 2);
+  return end != std::string_view::npos && text[end] == 'm' ? end + 1 : 0;
+}
+
+// Begins like `shape`, in which each 0 stands for a digit.
+bool has_shape(std::string_view text, std::string_view shape) {
+  return text.size() >= shape.size() &&
+         std::equal(shape.begin(), shape.end(), text.begin(), [](char wanted, char is) {
+           return wanted == '0' ? is >= '0' && is <= '9' : wanted == is;
+         });
+}
+
+bool starts_with_level(std::string_view text) {
+  constexpr std::array kWords = {"debug ", "info  ", "warn  ", "error "};
+  return std::any_of(kWords.begin(), kWords.end(), [&](const char* word) {
+    return text.starts_with(word);
+  });
+}
+
 }  // namespace
 
 Result<Level> parse_level(std::string_view text) {
@@ -231,6 +253,18 @@ std::string_view name(Level level) {
   return "error";
 }
 
+std::string_view name(Format format) {
+  switch (format) {
+    case Format::fancy:
+      return "fancy";
+    case Format::simple:
+      return "simple";
+    case Format::json:
+      return "json";
+  }
+  return "simple";
+}
+
 std::string render(const Line& line, Format format, bool colour) {
   switch (format) {
     case Format::fancy:
@@ -241,6 +275,37 @@ std::string render(const Line& line, Format format, bool colour) {
       return render_json(line);
   }
   return {};
+}
+
+bool is_rendered(std::string_view text) {
+  std::string bare;
+  while (!text.empty()) {
+    if (const std::size_t length = colour_length(text); length > 0) {
+      text.remove_prefix(length);
+      continue;
+    }
+    const std::size_t length = utf8_length(text);
+    if (length == 0 || is_control(text.substr(0, length))) return false;
+    bare += text.substr(0, length);
+    text.remove_prefix(length);
+  }
+  if (bare.starts_with("{\"ts\":\"")) return bare.ends_with('}');
+  return has_shape(bare, "00:00:00 ") ? starts_with_level(bare.substr(9))
+                                      : has_shape(bare, "0000-00-00T00:00:00.000000Z level=");
+}
+
+std::string harmless(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const std::size_t colour = colour_length(text);
+    const std::size_t length = colour > 0 ? colour : std::max<std::size_t>(1, utf8_length(text));
+    const std::string_view character = text.substr(0, length);
+    text.remove_prefix(length);
+    if (colour > 0) continue;
+    const bool wrong = utf8_length(character) == 0 || (character != "\t" && is_control(character));
+    out += wrong ? "\xEF\xBF\xBD" : character;
+  }
+  return out;
 }
 
 }  // namespace pgflow::log

@@ -25,6 +25,7 @@ enum class Format {
 Result<Level> parse_level(std::string_view text);    // "verbose" is debug, "warning" is warn
 Result<Format> parse_format(std::string_view text);  // fancy, simple, json
 std::string_view name(Level level);
+std::string_view name(Format format);
 
 // A key and its value. Keys come from our code; values may be anything. Borrowed texts must outlive
 // the call that logs.
@@ -62,5 +63,13 @@ struct Line {
 
 // Without the line end. `colour` counts for fancy only.
 std::string render(const Line& line, Format format, bool colour = false);
+
+// Whether a text is what render() makes, in whatever format: what another process of ours has
+// logged. One that holds anything to drive a terminal with, but for our own colours, is not.
+bool is_rendered(std::string_view text);
+
+// Without colours, and nothing in it drives a terminal: tabs stay, other control characters and
+// bytes that are no UTF-8 become U+FFFD.
+std::string harmless(std::string_view text);
 
 }  // namespace pgflow::log

@@ -17,7 +17,8 @@ struct Log {
     const bool terminal = ::isatty(STDERR_FILENO) == 1;
     format = options.format.value_or(terminal ? Format::fancy : Format::simple);
     const char* no_colour = std::getenv("NO_COLOR");
-    colour = terminal && (no_colour == nullptr || *no_colour == '\0');
+    const bool plain = no_colour != nullptr && *no_colour != '\0';
+    colour = options.colour.value_or(terminal && !plain);
     for (const auto& [key, value] : options.context) context.emplace_back(key, value);
   }
 
@@ -89,6 +90,18 @@ void init(Options options) {
 
 void set_level(Level level) {
   current()->logger.set_level(spdlog_level(level));
+}
+
+Format format() {
+  return current()->format;
+}
+
+bool colour() {
+  return current()->colour;
+}
+
+void forward(std::string_view line) {
+  current()->sink->log({"pgflow", spdlog::level::info, {line.data(), line.size()}});
 }
 
 std::uint64_t lines_left_out() {

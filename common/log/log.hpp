@@ -22,6 +22,7 @@ namespace pgflow::log {
 struct Options {
   Level level = Level::info;
   std::optional<Format> format{};  // absent: fancy on a terminal, else simple
+  std::optional<bool> colour{};    // absent: on a terminal, unless NO_COLOR is set
   std::string component = "pgflow";
   std::vector<std::pair<std::string, std::string>> context{
   };  // e.g. worker_id, flow, step; not shown by fancy
@@ -32,8 +33,14 @@ void init(Options options);
 
 void set_level(Level level);  // from any thread
 bool enabled(Level level);
+// As init() has decided.
+Format format();
+bool colour();
 // Lines that nobody read in time, since init(); from any thread.
 std::uint64_t lines_left_out();
+
+// A line of another process, as it is and whatever its level.
+void forward(std::string_view line);
 
 using Fields = std::initializer_list<Field>;
 

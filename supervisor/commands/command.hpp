@@ -130,6 +130,13 @@ Outcome<Exit> healthcheck(const Common& common, const std::string& probe);
 Outcome<Exit> top(const Common& common);
 Outcome<Exit> metrics(const Common& common);
 
+struct LogsArguments {
+  std::optional<std::string> whose;  // [FLOW/]STEP, FLOW, or the beginning of a worker id
+  bool follow = false;
+  int lines = 100;
+};
+Outcome<Exit> logs(const Common& common, const LogsArguments& arguments);
+
 struct StatusArguments {
   std::optional<std::string> flow;
 };

@@ -2,6 +2,9 @@
 // queues and work, and the workers.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <span>
+
 #include "supervisor/commands/command.hpp"
 #include "supervisor/commands/report.hpp"
 #include "supervisor/database.hpp"
@@ -243,6 +246,7 @@ void print_pools(const Style& style, const supervisor::StatusDocument& view) {
 // The newest few; a worker that did as it was told is no news.
 void print_exits(const Style& style, const supervisor::StatusDocument& view) {
   constexpr std::size_t kShown = 5;
+  constexpr std::size_t kLines = 3;
   Table exits("  ", {{"ENDED"}, {"POOL"}, {"WORKER"}, {"REASON"}, {""}});
   std::size_t shown = 0;
   for (const supervisor::ExitDocument& exit : view.exits) {
@@ -256,7 +260,15 @@ void print_exits(const Style& style, const supervisor::StatusDocument& view) {
     );
     if (shown == kShown) break;
   }
-  if (!exits.empty()) print("\n" + exits.text());
+  if (exits.empty()) return;
+  print("\n" + exits.text());
+  const auto spoke = std::ranges::find_if(view.exits, [](const supervisor::ExitDocument& exit) {
+    return exit.reason != "drained" && !exit.last_output.empty();
+  });
+  if (spoke == view.exits.end()) return;
+  print(fmt::format("  last said by {}:", spoke->worker_id.substr(0, 8)));
+  const std::span lines(spoke->last_output);
+  for (const auto& line : lines.last(std::min(kLines, lines.size()))) print("    " + line);
 }
 
 void print_supervisor(const Style& style, const supervisor::StatusDocument& view) {

@@ -1,4 +1,4 @@
-// How the verbs that show what goes on now are called: `status`, `coverage`, `top`, …
+// How the verbs that show what goes on now are called: `status`, `coverage`, `logs`, …
 #include "supervisor/commands/command.hpp"
 #include "supervisor/commands/verbs.hpp"
 
@@ -31,6 +31,19 @@ void add_watching_verbs(Verbs& verbs) {
   );
   top.add_socket();
   top.add_config();
+
+  auto& logs = verbs.add<LogsArguments>(
+      verbs.app, "logs", "Show what the supervisor's workers wrote lately", cli::logs
+  );
+  logs.add_option("whose", logs->whose, "Only this pool's, or this worker's")
+      ->type_name("POOL|WORKER");
+  logs.add_flag("-f,--follow", logs->follow, "Go on with what they write from now on");
+  logs.add_option("-n,--lines", logs->lines, "At most so many of the past (100)")
+      ->check(CLI::Range(0, 2000))
+      ->type_name("N");
+  logs.add_socket();
+  logs.add_config();
+  logs.add_output({"text", "jsonl"}, "text for people, jsonl for programs, an object a line");
 
   auto& health = verbs.add<std::string>(
       verbs.app,

@@ -6,6 +6,7 @@
 #include "supervisor/commands/command.hpp"
 #include "supervisor/commands/report.hpp"
 #include "supervisor/database.hpp"
+#include "supervisor/room.hpp"
 #include "supervisor/runs.hpp"
 #include "supervisor/views.hpp"
 
@@ -53,6 +54,20 @@ std::string painted(const Style& style, const std::string& state) {
   if (state == "live") return style.green(state);
   if (state == "stale") return style.red(state);
   return style.dim(state);
+}
+
+// What the supervisor here, if one answers, remembers of the end of its worker.
+std::optional<supervisor::ExitDocument> exit_of(
+    const Common& common, const std::string& worker_id
+) {
+  const Outcome<Room> room = Room::find(common);
+  if (!room) return std::nullopt;
+  const Outcome<std::string> answer = room->get("/v1/exits");
+  if (!answer) return std::nullopt;
+  for (auto& exit : from_json<supervisor::ExitsDocument>(*answer).exits) {
+    if (exit.worker_id == worker_id) return exit;
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -133,6 +148,10 @@ Outcome<Exit> worker_show(const Common& common, const std::string& beginning) {
              "run {}  {}[{}]  attempt {}", task.run_id, task.step, task.task_index, task.attempt
          )}
     );
+  }
+  if (const auto exit = exit_of(common, worker.worker_id)) {
+    table.add({"ended", exit->text});
+    for (const auto& line : exit->last_output) table.add({"last said", line});
   }
   print(table.text());
   return Exit::ok;

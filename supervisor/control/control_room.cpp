@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 
 #include "base/did_you_mean.hpp"
 #include "log/log.hpp"
@@ -20,9 +21,10 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto kTick = 1s;
-constexpr auto kAlive = 5s;                  // a loop that ticked within this time
-constexpr auto kTogether = 100ms;            // changes within it are shown as one
-constexpr auto kKeepAlive = 15s;             // less than any proxy's idle time-out
+constexpr auto kAlive = 5s;        // a loop that ticked within this time
+constexpr auto kTogether = 100ms;  // changes within it are shown as one
+constexpr auto kKeepAlive = 15s;   // less than any proxy's idle time-out
+constexpr std::size_t kLinesUnlessTold = 100;
 constexpr std::size_t kLongestLogged = 300;  // of an order's body
 
 constexpr std::string_view kText = "text/plain; charset=utf-8";
@@ -104,6 +106,20 @@ PoolName pool_of(const Match& match) {
   return {match.parameter("flow"), match.parameter("step")};
 }
 
+LogChoice choice_of(const HttpRequest& request) {
+  const auto parameter = [&](std::string_view name) {
+    return std::string(request.parameter(name).value_or(""));
+  };
+  return {parameter("flow"), parameter("step"), parameter("worker")};
+}
+
+std::size_t lines_wanted(const HttpRequest& request) {
+  std::size_t most = kLinesUnlessTold;
+  const std::string_view text = request.parameter("lines").value_or("");
+  std::from_chars(text.data(), text.data() + text.size(), most);
+  return most;
+}
+
 bool is_about(const PoolView& pool, const Match& match) {
   const std::string worker_id = match.parameter("id");
   if (!worker_id.empty()) {
@@ -127,7 +143,13 @@ ControlRoom::ControlRoom(
       ticked_at_(SteadyClock::now()),
       tick_timer_(loop, [this] { tick(); }),
       change_timer_(loop, [this] { look_around(); }),
-      keep_alive_timer_(loop, [this] { events_.keep_alive(); }),
+      keep_alive_timer_(
+          loop,
+          [this] {
+            events_.keep_alive();
+            logs_.keep_alive();
+          }
+      ),
       mailbox_(loop, [this](std::vector<std::shared_ptr<HttpExchange>> asked) {
         for (const auto& exchange : asked) answer(*exchange);
       }) {}
@@ -257,6 +279,10 @@ void ControlRoom::answer(HttpExchange& exchange) {
     metrics_.answered(found.route->path, 200);
     return follow(exchange);
   }
+  if (found.route->operation == Operation::logs && request.parameter("follow")) {
+    metrics_.answered(found.route->path, 200);
+    return follow_logs(exchange);
+  }
   HttpAnswer answer =
       found.route->is_order() ? obey(found, request) : look(found.route->operation, request);
   metrics_.answered(found.route->path, answer.status);
@@ -268,6 +294,15 @@ void ControlRoom::follow(HttpExchange& exchange) {
   std::string text = ": here\n\n";
   if (!last.empty()) text += events_.text_after(std::atoll(last.c_str()));
   events_.follow(exchange.stream("text/event-stream", std::move(text)));
+}
+
+void ControlRoom::follow_logs(HttpExchange& exchange) {
+  const HttpRequest& request = exchange.request();
+  const std::string last(request.header("Last-Event-ID"));
+  LogChoice choice = choice_of(request);
+  std::string text =
+      ": here\n\n" + logs_.text_of_last(choice, lines_wanted(request), std::atoll(last.c_str()));
+  logs_.follow(std::move(choice), exchange.stream("text/event-stream", std::move(text)));
 }
 
 HttpAnswer ControlRoom::look(Operation operation, const HttpRequest& request) const {
@@ -282,6 +317,8 @@ HttpAnswer ControlRoom::look(Operation operation, const HttpRequest& request) co
       return document(ExitsDocument{document_of(orders_.snapshot()).exits});
     case Operation::events:
       return document(events_.remembered());
+    case Operation::logs:
+      return document(logs_.last(choice_of(request), lines_wanted(request)));
     case Operation::openapi:
       return {.body = openapi()};
     default:

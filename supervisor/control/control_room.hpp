@@ -15,6 +15,7 @@
 #include "supervisor/control/doorkeeper.hpp"
 #include "supervisor/control/event_feed.hpp"
 #include "supervisor/control/http_server.hpp"
+#include "supervisor/control/log_feed.hpp"
 #include "supervisor/control/metrics.hpp"
 #include "supervisor/control/order_body.hpp"
 #include "supervisor/orders.hpp"
@@ -37,6 +38,7 @@ class ControlRoom {
   Result<void> open();
   // The snapshot may show something else now.
   void changed();
+  void said(WorkerLine line) { logs_.say(std::move(line)); }
   // Where TCP listens; 0: it does not.
   int port() const { return port_; }
 
@@ -64,6 +66,7 @@ class ControlRoom {
   // The loop's thread.
   void answer(HttpExchange& exchange);
   void follow(HttpExchange& exchange);
+  void follow_logs(HttpExchange& exchange);
   HttpAnswer look(Operation operation, const HttpRequest& request) const;
   HttpAnswer obey(const Match& match, const HttpRequest& request);
   Result<void> order(Operation operation, const Match& match, const OrderBody& body);
@@ -75,6 +78,7 @@ class ControlRoom {
   const settings::SupervisorSettings& settings_;
   Metrics& metrics_;
   EventFeed events_;
+  LogFeed logs_;
   int port_ = 0;
 
   // Written by the loop, read by the doors.

@@ -61,6 +61,7 @@ ExitDocument document_of(const ExitView& exit) {
       .in_flight = exit.in_flight,
       .rss_bytes = exit.rss_bytes,
       .uptime_seconds = seconds(exit.uptime),
+      .last_output = exit.last_output,
   };
   if (exit.signal == 0) {
     out.code = exit.code;
@@ -92,6 +93,17 @@ PoolDocument document_of(const PoolView& pool) {
     out.slots.push_back(document_of(slot));
   }
   return out;
+}
+
+LogLineDocument document_of(WorkerLine line) {
+  return {
+      .time = rfc3339(line.time),
+      .flow = std::move(line.flow_slug),
+      .step = unless_empty(line.step_slug),
+      .slot = line.slot,
+      .worker_id = std::move(line.worker_id),
+      .text = std::move(line.text),
+  };
 }
 
 StatusDocument document_of(const Snapshot& snapshot) {

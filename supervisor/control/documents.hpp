@@ -27,6 +27,7 @@ struct ExitDocument {
   int in_flight = 0;
   std::int64_t rss_bytes = 0;
   double uptime_seconds = 0;
+  std::vector<std::string> last_output{};  // of one that did not end by order
 };
 
 struct SlotDocument {
@@ -119,6 +120,20 @@ struct EventsDocument {
   std::vector<EventDocument> events{};  // the oldest first
 };
 
+struct LogLineDocument {
+  std::int64_t id = 0;  // grows by one
+  std::string time;
+  std::string flow;
+  std::optional<std::string> step{};
+  int slot = 0;
+  std::string worker_id;
+  std::string text;
+};
+
+struct LogsDocument {
+  std::vector<LogLineDocument> lines{};  // the oldest first
+};
+
 // One wrong place of a request's body.
 struct WrongPlace {
   std::string pointer;  // RFC 6901
@@ -141,6 +156,7 @@ std::string plain(std::string_view text);
 
 ExitDocument document_of(const ExitView& exit);
 PoolDocument document_of(const PoolView& pool);
+LogLineDocument document_of(WorkerLine line);  // without its id
 StatusDocument document_of(const Snapshot& snapshot);
 
 }  // namespace pgflow::supervisor

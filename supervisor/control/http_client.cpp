@@ -8,12 +8,16 @@
 #include <cerrno>
 #include <charconv>
 #include <system_error>
+#include <utility>
 
 #include "base/clock.hpp"
 #include "supervisor/control/socket_address.hpp"
 
 namespace pgflow::supervisor {
 namespace {
+
+constexpr std::chrono::hours kForEver{24 * 365};
+constexpr std::chrono::milliseconds kLongestPoll{60'000};
 
 std::string system_text(int code) {
   return std::generic_category().message(code);
@@ -44,26 +48,33 @@ class Conversation {
   // Until the other end closes.
   Result<std::string> hear() {
     std::string text;
+    for (;;) {
+      auto piece = hear_piece();
+      if (!piece || piece->empty()) return piece.map([&](const auto&) { return text; });
+      text += *piece;
+    }
+  }
+  // Empty: the other end has closed.
+  Result<std::string> hear_piece() {
     char buffer[16 * 1024];
     for (;;) {
       if (auto ready = wait(POLLIN); !ready) return tl::unexpected(ready.error());
       const ssize_t size = recv(fd_.get(), buffer, sizeof buffer, MSG_DONTWAIT);
       if (size < 0 && (errno == EAGAIN || errno == EINTR)) continue;
       if (size < 0) return unreachable(system_text(errno));
-      if (size == 0) return text;
-      text.append(buffer, static_cast<std::size_t>(size));
+      return std::string(buffer, static_cast<std::size_t>(size));
     }
   }
 
  private:
   Result<void> wait(short events) {
     for (;;) {
-      const auto left =
-          std::chrono::ceil<std::chrono::milliseconds>(ends_at_ - SteadyClock::now()).count();
+      const auto left = std::chrono::ceil<std::chrono::milliseconds>(ends_at_ - SteadyClock::now());
+      const auto step = std::clamp(left, std::chrono::milliseconds{0}, kLongestPoll);
       pollfd watched{.fd = fd_.get(), .events = events, .revents = 0};
-      const int ready = left <= 0 ? 0 : poll(&watched, 1, static_cast<int>(left));
+      const int ready = poll(&watched, 1, static_cast<int>(step.count()));
       if (ready > 0) return {};
-      if (ready < 0 && errno == EINTR) continue;
+      if ((ready < 0 && errno == EINTR) || step < left) continue;
       return tl::unexpected(Error{
           "no_answer",
           "The supervisor does not answer.",
@@ -103,6 +114,21 @@ Result<HttpReply> parse(std::string_view text) {
   return reply;
 }
 
+std::string text_of(const HttpQuestion& question, std::string_view version) {
+  std::string text = fmt::format("{} {} {}\r\n", question.method, question.path, version);
+  const bool names_host = std::ranges::any_of(question.headers, [](const auto& header) {
+    return header.first == "Host";
+  });
+  if (!names_host) text += "Host: localhost\r\n";
+  for (const auto& [name, value] : question.headers) text += fmt::format("{}: {}\r\n", name, value);
+  if (!question.body.empty()) text += "Content-Type: application/json\r\n";
+  return text + fmt::format(
+                    "Connection: close\r\nContent-Length: {}\r\n\r\n{}",
+                    question.body.size(),
+                    question.body
+                );
+}
+
 }  // namespace
 
 Result<UniqueFd> connect_to(const std::filesystem::path& socket) {
@@ -117,19 +143,42 @@ Result<UniqueFd> connect_to(const std::filesystem::path& socket) {
 Result<HttpReply> ask(
     UniqueFd connection, const HttpQuestion& question, std::chrono::milliseconds limit
 ) {
-  std::string text = fmt::format("{} {} HTTP/1.1\r\n", question.method, question.path);
-  const bool names_host = std::ranges::any_of(question.headers, [](const auto& header) {
-    return header.first == "Host";
-  });
-  if (!names_host) text += "Host: localhost\r\n";
-  for (const auto& [name, value] : question.headers) text += fmt::format("{}: {}\r\n", name, value);
-  if (!question.body.empty()) text += "Content-Type: application/json\r\n";
-  text += fmt::format(
-      "Connection: close\r\nContent-Length: {}\r\n\r\n{}", question.body.size(), question.body
-  );
   Conversation conversation(std::move(connection), limit);
-  if (auto said = conversation.say(text); !said) return tl::unexpected(said.error());
+  if (auto said = conversation.say(text_of(question, "HTTP/1.1")); !said)
+    return tl::unexpected(said.error());
   return conversation.hear().and_then([](const std::string& heard) { return parse(heard); });
+}
+
+Result<HttpReply> follow(
+    UniqueFd connection,
+    const HttpQuestion& question,
+    const std::function<void(std::string_view)>& heard
+) {
+  Conversation conversation(std::move(connection), kForEver);
+  // In 1.0 a body without an end comes as it is, not in chunks.
+  if (auto said = conversation.say(text_of(question, "HTTP/1.0")); !said)
+    return tl::unexpected(said.error());
+  std::string head;
+  while (head.find("\r\n\r\n") == std::string::npos) {
+    const auto piece = conversation.hear_piece();
+    if (!piece) return tl::unexpected(piece.error());
+    if (piece->empty()) break;
+    head += *piece;
+  }
+  auto reply = parse(head);
+  if (!reply) return reply;
+  const bool goes_on = reply->status == 200;
+  if (goes_on) heard(std::exchange(reply->body, {}));
+  for (;;) {
+    const auto piece = conversation.hear_piece();
+    if (!piece) return tl::unexpected(piece.error());
+    if (piece->empty()) return reply;
+    if (goes_on) {
+      heard(*piece);
+    } else {
+      reply->body += *piece;
+    }
+  }
 }
 
 std::string path_part(std::string_view text) {

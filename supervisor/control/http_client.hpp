@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -33,6 +34,14 @@ Result<UniqueFd> connect_to(const std::filesystem::path& socket);
 // within the limit.
 Result<HttpReply> ask(
     UniqueFd connection, const HttpQuestion& question, std::chrono::milliseconds limit
+);
+
+// Hears an answer that goes on, each piece of its body as it comes, until the other end closes. An
+// answer other than 200 is the reply, as above.
+Result<HttpReply> follow(
+    UniqueFd connection,
+    const HttpQuestion& question,
+    const std::function<void(std::string_view)>& heard
 );
 
 // A path's part, with everything but letters, digits, "_", "-", "." and "~" as %XX.

@@ -30,6 +30,8 @@ Answer answer_of(const Route& route) {
       return {200, "application/json", "Exits"};
     case Operation::events:
       return {200, "application/json", "Events"};
+    case Operation::logs:
+      return {200, "application/json", "Logs"};
     case Operation::openapi:
       return {200, "application/json", ""};
     default:
@@ -156,6 +158,7 @@ std::string openapi() {
   write_schemas(out, known, "Status", json_schema<StatusDocument>());
   write_schemas(out, known, "Exits", json_schema<ExitsDocument>());
   write_schemas(out, known, "Events", json_schema<EventsDocument>());
+  write_schemas(out, known, "Logs", json_schema<LogsDocument>());
   write_schemas(out, known, "Order", json_schema<OrderDocument>());
   write_schemas(out, known, "Problem", json_schema<ProblemDocument>());
   out.end_object().end_object();

@@ -27,6 +27,7 @@ constexpr Key kStop[] = {
 };
 constexpr std::string_view kVerbose[] = {"verbose"};
 constexpr std::string_view kFollow[] = {"follow"};
+constexpr std::string_view kLogs[] = {"flow", "step", "worker", "lines", "follow"};
 
 constexpr Route kRoutes[] = {
     {"GET", "/livez", Operation::livez, "Is the supervisor's loop alive?", {}, kVerbose},
@@ -37,6 +38,7 @@ constexpr Route kRoutes[] = {
     {"GET", "/v1/status", Operation::status, "Everything about the supervisor, its pools and their workers."},
     {"GET", "/v1/exits", Operation::exits, "The last ends of workers, the newest first."},
     {"GET", "/v1/events", Operation::events, "What changed lately; follow=1 keeps telling, as server-sent events.", {}, kFollow},
+    {"GET", "/v1/logs", Operation::logs, "The last lines that workers wrote; follow=1 keeps telling, as server-sent events.", {}, kLogs},
     {"GET", "/v1/openapi.json", Operation::openapi, "This description."},
     {"POST", "/v1/pools/{flow}/{step}/scale", Operation::scale, "Other numbers than the config file's, until reset.", kScale},
     {"DELETE", "/v1/pools/{flow}/{step}/scale", Operation::reset_scale, "Back to the config file's numbers."},

@@ -20,6 +20,7 @@ enum class Operation {
   status,
   exits,
   events,
+  logs,
   openapi,
   scale,
   reset_scale,

@@ -48,6 +48,7 @@ class Room {
   }
   Process& supervisor() { return *supervisor_; }
   std::string folder() const { return folder_.path(); }
+  std::string socket() const { return folder_.path() + "/state/control.sock"; }
   std::string url() const { return database_.url(); }
 
  private:
@@ -220,4 +221,36 @@ TEST_CASE("a service manager hears READY, the state, the watchdog and the stop",
   hears("EXTEND_TIMEOUT_USEC=");
   CHECK(room.supervisor().wait(20s) == 0);
   close(fd);
+}
+
+TEST_CASE(
+    "logs shows what workers wrote, a pool's, a worker's, and what they write next",
+    "[cli][control]"
+) {
+  Room room(Variables{{"FAKE_WORKER", "talks"}});
+  const auto logs = [&](std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), "logs");
+    const Ended ended = room.tell(arguments);
+    INFO(ended.err);
+    REQUIRE(ended.exit_code == 0);
+    return ended.out;
+  };
+  CHECK(logs({}).starts_with("fake/a#1 | printed\nfake/a#1 | 2026-01-31T"));
+  CHECK(logs({"a", "-n", "1"}).find("printed") == std::string::npos);
+  CHECK(logs({"b"}).empty());
+  const auto line = from_json<supervisor::LogLineDocument>(logs({"-n1", "-o", "jsonl"}));
+  CHECK(line.slot == 1);
+  CHECK(line.text.ends_with("event=logged"));
+  CHECK(logs({line.worker_id.substr(0, 8)}).find("printed") != std::string::npos);
+  CHECK(room.tell({"logs", "x"}).exit_code == 66);
+
+  Process following(pgflow_command({"logs", "-f", "a", "-n0", "--socket", room.socket()}));
+  REQUIRE(room.tell({"restart", "a"}).exit_code == 0);
+  eventually("the next worker's line is there", 20s, [&] {
+    return following.out().find("fake/a#2 | printed") != std::string::npos ||
+           following.out().find("fake/a#1 | printed") != std::string::npos;
+  });
+  room.supervisor().signal(SIGTERM);
+  CHECK(following.wait(20s) == 0);
+  CHECK(room.tell({"logs"}).exit_code == 69);
 }

@@ -103,6 +103,7 @@ TEST_CASE("the JSON Schema of each read verb is the published one", "[cli][golde
       {"status", json_schema<StatusView>()},
       {"order", json_schema<supervisor::OrderDocument>()},
       {"healthcheck", json_schema<HealthView>()},
+      {"logs", json_schema<supervisor::LogLineDocument>()},
       {"coverage", json_schema<CoverageView>()},
       {"run-show", json_schema<RunView>()},
       {"run-list", json_schema<RunListView>()},

@@ -140,6 +140,16 @@ TEST_CASE("a stop is obeyed while the database is waited for", "[supervisor]") {
   CHECK(rig.supervisor().wait(kSoon) == 0);
 }
 
+TEST_CASE("what a worker writes goes into the supervisor's log", "[supervisor]") {
+  Rig rig({.fake = "talks"});
+  rig.start();
+  rig.wait_ready();
+  // A log line as it is, anything else as one that names the worker.
+  const std::string worker_id = rig.started("a")[0].worker_id;
+  CHECK(rig.said("event=worker.output slot=fake/a#1 worker_id=" + worker_id + " text=printed\n"));
+  CHECK(rig.said("\n2026-01-31T00:00:00.000000Z level=info component=worker event=logged\n"));
+}
+
 TEST_CASE("whoever watches is told of every state of every slot", "[supervisor]") {
   Rig rig;
   test::Process probe(
@@ -255,6 +265,7 @@ TEST_CASE("a task that crashes its worker pays with its own attempts", "[supervi
     return std::stoi(rig.tasks("max(crash_count)")) >= 1;
   });
   CHECK(rig.said("reason=crash_signal"));
+  CHECK(rig.said("last_output=\"the fake worker falls\""));
   CHECK(rig.tasks("max(error_message)").find("SIGSEGV") != std::string::npos);
 }
 

@@ -83,7 +83,7 @@ TEST_CASE("a supervisor out of descriptors keeps what it has", "[supervisor][fau
        .defaults = R"("restart": {"base": "50ms", "max": "200ms"})",
        .steps = R"("a": {"processes": 25}, "b": {})"}
   );
-  rig.start_with({"/usr/bin/prlimit", "--nofile=32"});
+  rig.start_with({"/usr/bin/prlimit", "--nofile=40"});
   eventually("it has reached its limit", kSoon, [&] { return rig.said("worker.not_started"); });
   const auto living = count_living(rig);
   CHECK(living >= 4);

@@ -1,4 +1,5 @@
 // A real worker under a supervisor that the test plays: the messages, orders and ends.
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
@@ -8,6 +9,7 @@
 #include <optional>
 
 #include "base/strong.hpp"
+#include "base/unique_fd.hpp"
 #include "contract/environment.hpp"
 #include "contract/messages.hpp"
 #include "integration/worker_harness.hpp"
@@ -19,8 +21,13 @@ namespace {
 
 class Supervised {
  public:
-  explicit Supervised(const ProbeBench& bench, const std::string& shape = "") {
+  // `output`: where it writes, instead of a file.
+  explicit Supervised(
+      const ProbeBench& bench, const std::string& shape = "", std::optional<int> output = {}
+  ) {
     REQUIRE(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets_.data()) == 0);
+    std::vector<std::pair<int, int>> descriptors{{sockets_[1], 3}, {0, 4}};
+    if (output) descriptors.insert(descriptors.end(), {{*output, 1}, {*output, 2}});
     worker = bench.start(
         {"--pgflow-worker", "--flow", "probeV1", "--step", "work"},
         {{"PGFLOW_SUPERVISOR_FD", "3"},
@@ -30,7 +37,7 @@ class Supervised {
          {"PGFLOW_REVISION", "r1"},
          {"PGFLOW_PROTOCOL", "1"},
          {"PROBE_SHAPE", shape}},
-        {{sockets_[1], 3}, {0, 4}}
+        std::move(descriptors)
     );
     ::close(sockets_[1]);
   }
@@ -199,6 +206,23 @@ TEST_CASE("an orphan finishes what it has and exits 81", "[worker][supervised]")
   CHECK(supervised.worker->wait(10s) == 81);
   CHECK(bench.task(run, "status") == "completed");
   CHECK(bench.task(later, "status") == "queued");
+}
+
+TEST_CASE("an orphan whose output nobody reads any more ends no sooner", "[worker][supervised]") {
+  const ProbeBench bench;
+  int ends[2];
+  REQUIRE(::pipe2(ends, O_CLOEXEC) == 0);
+  UniqueFd reader(ends[0]), writer(ends[1]);
+  Supervised supervised(bench, "", writer.get());
+  writer.reset();
+  supervised.welcome(1);
+  const std::string run = bench.run("wait");
+  eventually("the handler runs", 10s, [&] { return bench.noted("start 1 t"); });
+  reader.reset();
+  supervised.vanish();
+  bench.open_gate();
+  CHECK(supervised.worker->wait(10s) == 81);
+  CHECK(bench.task(run, "status") == "completed");
 }
 
 TEST_CASE(

@@ -131,6 +131,12 @@ int main(int argc, char** argv) {
     }
   }
   if (is("exit:")) return number();
+  if (is("talks")) {
+    std::fputs(
+        "printed\n2026-01-31T00:00:00.000000Z level=info component=worker event=logged\n", stdout
+    );
+    std::fflush(stdout);
+  }
   if (is("silent")) {
     for (;;) pause();
   }
@@ -170,6 +176,7 @@ int main(int argc, char** argv) {
   if (is("hold:")) claim(connection, step, number());
   if (is("segv")) {
     claim(connection, step, 1);
+    std::fputs("\x1b[31mthe fake worker falls\n", stderr);
     signal(SIGSEGV, SIG_DFL);  // also where a sanitizer would catch it
     raise(SIGSEGV);
   }

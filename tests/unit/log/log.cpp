@@ -161,6 +161,44 @@ TEST_CASE("an Error is logged in its parts", "[log]") {
   );
 }
 
+TEST_CASE("a line that another process of ours has logged is known by its form", "[log]") {
+  for (const Format format : {Format::fancy, Format::simple, Format::json}) {
+    CHECK(events::is_rendered(line({{"error", "no \x1b[31m\n\"quotes\""}}, format)));
+  }
+  const events::Line coloured{
+      .time = {}, .level = Level::error, .component = "worker", .event = "task.failed"
+  };
+  CHECK(events::is_rendered(events::render(coloured, Format::fancy, true)));
+  for (const char* other :
+       {"",
+        "Segmentation fault",
+        "12:00 info  a",
+        "12:00:00 hello",
+        "{\"ts\":\"now\"",
+        "{\"other\":1}",
+        "12:00:00 info  worker a\x1b[2J",
+        "12:00:00 info  worker a\a",
+        "2026-01-31T00:00:00Z level=info"}) {
+    CAPTURE(other);
+    CHECK_FALSE(events::is_rendered(other));
+  }
+}
+
+TEST_CASE("what a program printed drives no terminal", "[log]") {
+  CHECK(events::harmless("\x1b[1;31mred\x1b[0m and plain") == "red and plain");
+  CHECK(events::harmless("a\tb é") == "a\tb é");
+  CHECK(events::harmless("\x1b[2J\xff\r") == "\uFFFD[2J\uFFFD\uFFFD");
+}
+
+TEST_CASE("a forwarded line stays as it is, whatever the level", "[log]") {
+  const std::string text = standard_error_of([] {
+    events::init({.level = Level::error});
+    events::forward("anything at all");
+  });
+  events::init({});
+  CHECK(text == "anything at all\n");
+}
+
 TEST_CASE("levels and formats are read by name, others are refused with a hint", "[log]") {
   CHECK(events::parse_level("verbose").value() == Level::debug);
   CHECK(events::parse_level("error").value() == Level::error);

@@ -134,6 +134,7 @@ class Rig {
       on_loop = [&mailbox](std::function<void()> call) { mailbox.post(std::move(call)); };
       stop_loop = [&loop] { loop.stop(); };
       changed = [&room] { room.changed(); };
+      said = [&room](WorkerLine line) { room.said(std::move(line)); };
       const auto result = room.open();
       port = room.port();
       opened.set_value(result ? "" : result.error().text());
@@ -144,9 +145,12 @@ class Rig {
     REQUIRE(problem.empty());
   }
   ~Rig() {
+    if (!thread_.joinable()) return;
     on_loop(stop_loop);
     thread_.join();
   }
+  // Somebody else stops the loop.
+  void finish() { thread_.join(); }
 
   std::string socket() const { return folder_.path() + "/control.sock"; }
 
@@ -170,7 +174,8 @@ class Rig {
   int port = 0;
   std::function<void(std::function<void()>)> on_loop;
   std::function<void()> stop_loop;
-  std::function<void()> changed;  // on_loop only
+  std::function<void()> changed;  // on_loop only, as the next
+  std::function<void(WorkerLine)> said;
 
  private:
   static HttpReply answer(UniqueFd connection, const HttpQuestion& question) {
@@ -332,6 +337,70 @@ TEST_CASE("events tell what changed, to who asks and to who follows", "[control]
   CHECK(events.back().event == "slot");
   CHECK(events.back().id == static_cast<std::int64_t>(events.size()));
   CHECK(from_json<ExitsDocument>(rig.ask({.path = "/v1/exits"}).body).exits.size() == 1);
+}
+
+TEST_CASE("the workers' lines are kept for who asks, and told to who follows", "[control]") {
+  Rig rig;
+  const auto say = [&](const std::string& step, const std::string& worker, const std::string& text
+                   ) {
+    rig.on_loop(
+        [&rig,
+         line =
+             WorkerLine{
+                 .flow_slug = "f", .step_slug = step, .slot = 1, .worker_id = worker, .text = text
+             }] { rig.said(line); }
+    );
+  };
+  const auto texts = [&](const std::string& query) {
+    std::vector<std::string> found;
+    for (const auto& line :
+         from_json<LogsDocument>(rig.ask({.path = "/v1/logs?" + query}).body).lines) {
+      found.push_back(line.text);
+    }
+    return found;
+  };
+  using Texts = std::vector<std::string>;
+  say("a", "11aa", "one");
+  say("b", "22bb", "two");
+  say("a", "33cc", "three");
+  CHECK(texts("") == Texts{"one", "two", "three"});
+  CHECK(texts("lines=2") == Texts{"two", "three"});
+  CHECK(texts("flow=f&step=a") == Texts{"one", "three"});
+  CHECK(texts("flow=g").empty());
+  CHECK(texts("worker=22") == Texts{"two"});
+
+  std::string heard;
+  bool begins = true;
+  std::thread follower([&] {
+    static_cast<void>(follow(
+        *connect_to(rig.socket()),
+        {.path = "/v1/logs?step=a&lines=1&follow=1"},
+        [&](std::string_view text) {
+          if (std::exchange(begins, false)) {
+            say("b", "22bb", "not for it");
+            say("a", "11aa", "last");
+          }
+          heard += text;
+          if (heard.find("last\"}\n\n") != std::string::npos) rig.on_loop(rig.stop_loop);
+        }
+    ));
+  });
+  rig.finish();
+  follower.join();
+  CHECK(heard.find("\"text\":\"three\"") != std::string::npos);
+  CHECK(heard.find("\"text\":\"last\"") != std::string::npos);
+  CHECK(heard.find("one") == std::string::npos);
+  CHECK(heard.find("not for it") == std::string::npos);
+}
+
+TEST_CASE("of many lines the last 2,000 are kept, and no more than 1 MiB", "[control]") {
+  LogFeed feed;
+  for (int i = 1; i <= 2'500; ++i) feed.say({.text = std::to_string(i)});
+  CHECK(feed.last({}, 10'000).lines.size() == 2'000);
+  CHECK(feed.last({}, 10'000).lines.front().text == "501");
+  CHECK(feed.last({}, 10'000, 2'499).lines.size() == 1);
+  for (int i = 0; i < 100; ++i) feed.say({.text = std::string(64 * 1024, 'x')});
+  CHECK(feed.last({}, 10'000).lines.size() == 16);
 }
 
 // --- orders
