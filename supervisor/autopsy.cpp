@@ -39,6 +39,9 @@ Verdict died_of_signal(const LastMoments& last) {
         ExitReaction::crash, last.our_reason, "killed by the supervisor: " + last.our_reason, {}
     };
   }
+  if (last.oom_killed) {
+    return {ExitReaction::crash, "oom", "was killed by the kernel because memory ran out", {}};
+  }
   if (is_crash(number)) {
     return {ExitReaction::crash, "crash_signal", "died of " + signal_text(number), {}};
   }

@@ -21,6 +21,7 @@ struct LastMoments {
   bool was_ready = false;       // it said READY
   bool pool_was_ready = false;  // another worker of its pool did, since the supervisor started
   bool drained = false;         // it said DRAINED
+  bool oom_killed = false;      // by the kernel, because memory ran out
   int external_signal = 0;      // somebody else than we has told it to end
   std::optional<contract::Fatal> fatal;
   std::int64_t rss_bytes = 0;                             // as it last said

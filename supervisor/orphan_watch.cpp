@@ -52,7 +52,8 @@ bool OrphanWatch::is_gone(const Orphan& orphan) {
   const auto lock = try_slot_lock(orphan.lock);
   if (!lock || !*lock) return false;
   // What it left running is found by its id; its session's number may be somebody else's by now.
-  kill_leftovers(0, orphan.owner.worker_id);
+  const Remains remains[] = {{.worker_id = orphan.owner.worker_id}};
+  kill_leftovers(remains);
   dead_(orphan.owner.worker_id);
   clear_slot_owner(orphan.lock);
   return true;

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <charconv>
+#include <map>
 #include <memory>
 #include <optional>
 #include <sstream>
@@ -60,12 +61,15 @@ std::vector<int> all_processes() {
   return pids;
 }
 
-bool carries(int pid, const std::string& variable) {
+// Whose it is by its environment; nil: no worker's.
+WorkerId worker_of(int pid) {
+  const std::string mark = std::string(contract::kWorkerIdVariable) + "=";
   std::istringstream environment(proc_file(pid, "environ"));
   for (std::string entry; std::getline(environment, entry, '\0');) {
-    if (entry == variable) return true;
+    if (entry.starts_with(mark))
+      return WorkerId::parse(entry.substr(mark.size())).value_or(WorkerId());
   }
-  return false;
+  return {};
 }
 
 }  // namespace
@@ -82,16 +86,26 @@ void kill_exactly(int pid, unsigned long long start_time) {
   syscall(SYS_pidfd_send_signal, process.get(), SIGKILL, nullptr, 0);
 }
 
-int kill_leftovers(int session, WorkerId worker_id) {
-  const std::string mark = std::string(contract::kWorkerIdVariable) + "=" + worker_id.text();
-  int alive = 0;
+std::vector<int> kill_leftovers(std::span<const Remains> dead) {
+  std::map<int, std::size_t> by_session;
+  std::map<WorkerId, std::size_t> by_worker;
+  for (std::size_t i = 0; i < dead.size(); ++i) {
+    if (dead[i].session != 0) by_session.emplace(dead[i].session, i);
+    by_worker.emplace(dead[i].worker_id, i);
+  }
+  std::vector<int> alive(dead.size());
   for (const int pid : all_processes()) {
     if (pid == getpid()) continue;
     const auto stat = process_stat(pid);
     if (!stat || stat->state == 'Z' || stat->state == 'X') continue;
-    const bool of_session = session != 0 && stat->session == session;
-    if (!of_session && !carries(pid, mark)) continue;
-    ++alive;
+    std::optional<std::size_t> whose;
+    if (const auto found = by_session.find(stat->session); found != by_session.end()) {
+      whose = found->second;
+    } else if (const auto id = by_worker.find(worker_of(pid)); id != by_worker.end()) {
+      whose = id->second;
+    }
+    if (!whose) continue;
+    ++alive[*whose];
     kill_exactly(pid, stat->start_time);
   }
   return alive;

@@ -1,6 +1,9 @@
 // What a dead worker leaves running: found through /proc, killed, reaped.
 #pragma once
 
+#include <span>
+#include <vector>
+
 #include "base/strong.hpp"
 
 namespace pgflow::supervisor {
@@ -12,10 +15,17 @@ unsigned long long process_start_time(int pid);
 // SIGKILL to exactly the process that has this pid and this start time.
 void kill_exactly(int pid, unsigned long long start_time);
 
-// Sends SIGKILL to every process of the session `session` (0: none is known), and to every other
-// one that carries PGFLOW_WORKER_ID=worker_id in its environment: a grandchild that made a session
-// of its own. Returns how many were still alive; 0: nothing is left.
-int kill_leftovers(int session, WorkerId worker_id);
+// What a worker may have left: the processes of its session (0: none is known), and every other one
+// that carries PGFLOW_WORKER_ID=worker_id in its environment, a grandchild that made a session of
+// its own.
+struct Remains {
+  int session = 0;
+  WorkerId worker_id;
+};
+
+// Sends SIGKILL to all of it, in one look at the machine's processes. Returns for each how many
+// were still alive; 0: nothing is left.
+std::vector<int> kill_leftovers(std::span<const Remains> dead);
 
 // From now on a grandchild whose parent dies becomes our child instead of init's.
 void become_subreaper();

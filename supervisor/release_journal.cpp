@@ -78,7 +78,12 @@ Result<void> ReleaseJournal::add(Release release) {
   const std::string line = line_of(release);
   forget(pending_, release.worker_id);
   pending_.push_back(std::move(release));
-  if (!append(line) || fsync(fd_.get()) != 0) return fail(in_memory(file_unusable(file_)));
+  if (!append(line)) return fail(in_memory(file_unusable(file_)));
+  return {};
+}
+
+Result<void> ReleaseJournal::sync() {
+  if (fdatasync(fd_.get()) != 0) return fail(in_memory(file_unusable(file_)));
   return {};
 }
 

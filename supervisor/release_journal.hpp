@@ -23,6 +23,8 @@ class ReleaseJournal {
 
   // On disk when this returns. After an error it is pending all the same, in memory only.
   Result<void> add(Release release);
+  // What was added outlives the machine's crash from here on, not only this process's.
+  Result<void> sync();
   // The release is in the database. A failure to note that is harmless: it would be repeated, and
   // repeating does nothing.
   void done(WorkerId worker_id);

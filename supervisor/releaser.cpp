@@ -16,15 +16,24 @@ Releaser::Releaser(
       journal_(std::move(journal)),
       metrics_(metrics),
       on_change_(std::move(on_change)),
+      sync_timer_(loop, [this] { sync(); }),
       retry_timer_(loop, [this] { next(); }) {}
 
 void Releaser::add(Release release) {
   since_.emplace(release.worker_id, SteadyClock::now());
-  // Durable before the call: whoever starts next repeats what this process could not finish.
   if (const auto written = journal_.add(std::move(release)); !written) {
     log::error("journal.not_written", written.error());
   }
   on_change_();
+  // Those of one turn together: the disk takes its time for each.
+  sync_timer_.start(std::chrono::milliseconds(0));
+}
+
+// Durable before the call: whoever starts next repeats what this process could not finish.
+void Releaser::sync() {
+  if (const auto written = journal_.sync(); !written) {
+    log::error("journal.not_written", written.error());
+  }
   next();
 }
 
@@ -34,7 +43,9 @@ void Releaser::resume() {
 }
 
 void Releaser::next() {
-  if (asking_ || retry_timer_.is_running() || journal_.pending().empty() || !database_.up()) return;
+  if (asking_ || sync_timer_.is_running() || retry_timer_.is_running() ||
+      journal_.pending().empty() || !database_.up())
+    return;
   asking_ = true;
   const Release release = journal_.pending().front();
   store::WorkerStore(database_.connection())

@@ -31,6 +31,7 @@ class Releaser {
   std::size_t pending() const { return journal_.pending().size(); }
 
  private:
+  void sync();
   void next();
   void finished(const Release& release, const Result<int>& result);
 
@@ -40,6 +41,7 @@ class Releaser {
   std::map<WorkerId, SteadyClock::time_point> since_;  // of those that this process added
   std::function<void()> on_change_;
   Backoff backoff_;
+  uv::Timer sync_timer_;
   uv::Timer retry_timer_;
   bool asking_ = false;
 };

@@ -1,6 +1,7 @@
 #include "supervisor/slot.hpp"
 
 #include <fmt/format.h>
+#include <signal.h>
 
 #include <algorithm>
 #include <random>
@@ -26,8 +27,9 @@ constexpr Milliseconds kLongestHeartbeat{30'000};
 constexpr std::size_t kLastLines = 20;
 constexpr std::size_t kLastLineBytes = 1024;
 constexpr std::size_t kLoggedLines = 5;
-constexpr Milliseconds kSweepInterval{20};
-constexpr Milliseconds kSweepLimit{5'000};
+// For the core of a worker that is told to abort.
+constexpr Milliseconds kAbortGrace{2'000};
+constexpr std::string_view kHung = "hung";
 
 double dice() {
   static std::mt19937_64 generator(std::random_device{}());
@@ -53,7 +55,7 @@ Slot::Slot(uv::Loop& loop, SlotHost& host, Pool& pool, int number)
       deadline_timer_(
           loop,
           [this] {
-            if (ended_at_) return sweep();
+            if (state_ == SlotState::killing) return process_->kill();
             if (state_ == SlotState::starting) return on_start_deadline();
             condemn("drain_overdue");
           }
@@ -162,7 +164,10 @@ void Slot::act(SlotAction action) {
       break;
     case SlotAction::kill_process:
       deadline_timer_.stop();
-      process_->kill();
+      if (last_.our_reason != kHung) return process_->kill();
+      // Where it hangs is worth a core.
+      process_->abort();
+      deadline_timer_.start(kAbortGrace);
       break;
   }
 }
@@ -389,7 +394,7 @@ void Slot::check_watchdog(SteadyClock::time_point now, bool grace) {
   if (ended_at_ || !ready_at_) return;
   if (grace) moved_at_ = beat_at_ = now;
   const auto watchdog = host_.settings().defaults.watchdog;
-  if (since(moved_at_, now) >= watchdog) return condemn("hung");
+  if (since(moved_at_, now) >= watchdog) return condemn(std::string(kHung));
   // Its loop lives, and so do its tasks: it may finish them.
   if (state_ == SlotState::ready && since(beat_at_, now) >= watchdog + kLongestHeartbeat)
     pool_.replace(worker_id_, "heartbeat_stands_still");
@@ -409,17 +414,10 @@ void Slot::on_exit(uv::ChildProcess::Exit exit) {
   ended_at_ = SteadyClock::now();
   broken_timer_.stop();
   deadline_timer_.stop();
-  sweep();
-}
-
-// Handlers' children must be gone before their tasks are given to somebody else.
-void Slot::sweep() {
-  const int left = kill_leftovers(process_->pid(), worker_id_);
-  reap_strangers();
-  if (left > 0 && since(*ended_at_, SteadyClock::now()) < kSweepLimit) {
-    return deadline_timer_.start(kSweepInterval);
-  }
-  bury();
+  const bool may_be_oom = exit.signal == SIGKILL && last_.our_reason.empty();
+  last_.oom_killed = may_be_oom && host_.claim_oom_kill();
+  // Handlers' children must be gone before their tasks are given to somebody else.
+  host_.sweep({process_->pid(), worker_id_}, [this] { bury(); });
 }
 
 void Slot::bury() {

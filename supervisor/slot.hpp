@@ -4,6 +4,7 @@
 #include <chrono>
 #include <deque>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,6 +13,7 @@
 #include "contract/manifest.hpp"
 #include "supervisor/autopsy.hpp"
 #include "supervisor/control/metrics.hpp"
+#include "supervisor/process_tree.hpp"
 #include "supervisor/release_journal.hpp"
 #include "supervisor/restart_policy.hpp"
 #include "supervisor/slot_state.hpp"
@@ -32,6 +34,10 @@ class SlotHost {
   // Slot::start follows when its turn has come.
   virtual void ask_permission(Slot& slot) = 0;
   virtual void leave_queue(Slot& slot) = 0;
+  // `swept` follows when what a dead worker left is gone.
+  virtual void sweep(Remains remains, std::function<void()> swept) = 0;
+  // Whether the kernel has killed something because memory ran out, and nobody said so yet.
+  virtual bool claim_oom_kill() = 0;
   virtual void release(Release release) = 0;
   // A worker has ended what others may have waited for in this queue.
   virtual void wake_queue(std::string_view queue_name, const Slot* except) = 0;
@@ -63,7 +69,7 @@ class Slot {
   void leave_and_return(const std::string& reason);
   void kill();
   void give_up();
-  // SIGKILL, and another worker.
+  // Its end by our hand, and another worker.
   void condemn(std::string reason);
   void set_concurrency(int max_concurrent);
   void admit_to_database();
@@ -100,7 +106,6 @@ class Slot {
   void on_line(std::string_view line);
   void on_broken(const Error& error);
   void on_exit(uv::ChildProcess::Exit exit);
-  void sweep();
   void bury();
 
   void hear(const contract::Hello& hello);
@@ -155,7 +160,7 @@ class Slot {
   SteadyClock::time_point beat_at_;  // when heartbeat_seq_ last changed
 
   uv::Timer restart_timer_;
-  uv::Timer deadline_timer_;  // of the start, then of the drain, then of the sweep
+  uv::Timer deadline_timer_;  // of the start, then of the drain, then of an abort
   uv::Timer broken_timer_;
 };
 

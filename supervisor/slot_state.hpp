@@ -15,7 +15,7 @@ enum class SlotState : unsigned char {
   starting,  // a process that is not ready yet
   ready,     // a process that polls
   draining,  // a process that was asked to finish
-  killing,   // a process that was sent SIGKILL and is not reaped yet
+  killing,   // a process that we end, and that is not reaped yet
   failed,    // no process, and no restart can help
   count_
 };
@@ -46,7 +46,7 @@ enum class SlotAction : unsigned char {
   watch_start,     // arm the start deadline
   watch_health,    // READY: the start deadline ends, the watchdog begins
   ask_to_drain,    // send DRAIN and arm its deadline
-  kill_process,    // SIGKILL to the process and its session
+  kill_process,    // SIGKILL; to a hung one SIGABRT before it
 };
 
 using SlotGrid = StateGrid<SlotState, SlotEvent, SlotAction>;
@@ -109,7 +109,7 @@ constexpr bool orders_are_accepted() {
 }
 static_assert(orders_are_accepted());
 
-// SIGKILL is final: nothing but the exit ends `killing`.
+// It is final: nothing but the exit ends `killing`.
 static_assert(kSlotGrid.at(SlotState::killing, SlotEvent::order_up).kind == CellKind::stay);
 static_assert(kSlotGrid.at(SlotState::killing, SlotEvent::overdue).kind == CellKind::stay);
 

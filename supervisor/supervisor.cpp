@@ -12,7 +12,6 @@
 #include <optional>
 #include <vector>
 
-#include "base/did_you_mean.hpp"
 #include "base/exit_code.hpp"
 #include "base/uuid.hpp"
 #include "contract/manifest.hpp"
@@ -32,13 +31,15 @@
 #include "supervisor/describe.hpp"
 #include "supervisor/fence_watch.hpp"
 #include "supervisor/instance_lock.hpp"
+#include "supervisor/oom_kills.hpp"
 #include "supervisor/orders.hpp"
 #include "supervisor/orphan_watch.hpp"
-#include "supervisor/overrides.hpp"
 #include "supervisor/pool.hpp"
+#include "supervisor/pool_orders.hpp"
 #include "supervisor/process_tree.hpp"
 #include "supervisor/releaser.hpp"
 #include "supervisor/slot.hpp"
+#include "supervisor/sweeper.hpp"
 #include "uv/signal.hpp"
 #include "uv/timer.hpp"
 
@@ -101,7 +102,6 @@ class Supervisor : public SlotHost, public Orders {
 
   // Every second.
   void tick();
-  void end_overrides();
   void requeue_stalled();
   void on_database_change();
 
@@ -112,6 +112,10 @@ class Supervisor : public SlotHost, public Orders {
   void ask_permission(Slot& slot) override;
   void leave_queue(Slot& slot) override;
   void release(Release release) override;
+  void sweep(Remains remains, std::function<void()> swept) override {
+    sweeper_.sweep(remains, std::move(swept));
+  }
+  bool claim_oom_kill() override { return oom_kills_.claim(); }
   void wake_queue(std::string_view queue_name, const Slot* except) override;
   void changed() override;
   void exited(ExitView exit) override;
@@ -125,25 +129,19 @@ class Supervisor : public SlotHost, public Orders {
 
   // Orders
   Snapshot snapshot() const override;
-  Result<void> scale(const PoolName& name, const ScaleOrder& order) override;
-  Result<void> reset_scale(const PoolName& name) override;
-  Result<void> pause(const PoolName& name, const PauseOrder& order) override;
-  Result<void> resume(const PoolName& name) override;
-  Result<void> restart(const PoolName& name) override;
+  Result<void> scale(const PoolName& name, const ScaleOrder& order) override {
+    return pool_orders_.scale(name, order);
+  }
+  Result<void> reset_scale(const PoolName& name) override { return pool_orders_.reset_scale(name); }
+  Result<void> pause(const PoolName& name, const PauseOrder& order) override {
+    return pool_orders_.pause(name, order);
+  }
+  Result<void> resume(const PoolName& name) override { return pool_orders_.resume(name); }
+  Result<void> restart(const PoolName& name) override { return pool_orders_.restart(name); }
   Result<void> drain_worker(const std::string& worker_id) override;
   Result<void> kill_worker(const std::string& worker_id) override;
   Result<void> stop(std::optional<Milliseconds> deadline) override;
 
-  std::filesystem::path overrides_file() const {
-    return settings_.supervisor.state_dir / "overrides.json";
-  }
-  std::vector<Pool*> pools(const PoolName& name) const;
-  Result<void> change(
-      const PoolName& name,
-      const std::function<void(Override&)>& edit,
-      std::optional<Milliseconds> pause_limit = {}
-  );
-  Result<void> fits(const Overrides& overrides) const;
   Result<Slot*> worker(const std::string& worker_id) const;
   Slot* find(WorkerId worker_id) const;
   bool admit(WorkerId worker_id) const;
@@ -151,6 +149,7 @@ class Supervisor : public SlotHost, public Orders {
   // Makes true what is wanted.
   void converge();
   void heed_fences();
+  void heed_failures();
   int processes_alive() const;
 
   template <class T, class Start>
@@ -169,6 +168,7 @@ class Supervisor : public SlotHost, public Orders {
   Phase phase_ = Phase::starting;
   bool stop_wanted_ = false;  // before `stopping`: a signal during the start
   bool forced_ = false;
+  bool has_failed_ = false;  // exit_when
   bool was_ready_ = false;
   const SteadyClock::time_point started_at_ = SteadyClock::now();
   SteadyClock::time_point stop_signal_at_;
@@ -180,11 +180,13 @@ class Supervisor : public SlotHost, public Orders {
   FenceWatch fences_;
   std::optional<Releaser> releaser_;
   OrphanWatch orphans_;
+  Sweeper sweeper_;
+  OomKills oom_kills_{own_memory_events()};
 
   std::vector<contract::Manifest> manifests_;  // as settings_.flows
   std::vector<std::string> compiled_;          // as settings_.flows
   std::vector<std::unique_ptr<Pool>> pools_;
-  Overrides overrides_;
+  PoolOrders pool_orders_;
   std::deque<ExitView> exits_;  // the newest first
 
   std::deque<Slot*> queue_;
@@ -222,6 +224,10 @@ Supervisor::Supervisor(settings::Settings settings, SupervisorOptions options)
           [this](WorkerId dead) {
             release({dead, "Worker process lost its supervisor and ended.", {}});
           }
+      ),
+      sweeper_(loop_),
+      pool_orders_(
+          settings_, pools_, [this] { return phase_; }, [this] { changed(); }
       ),
       budget_(settings_.supervisor.max_spawns_per_second, SteadyClock::now()),
       tick_timer_(loop_, [this] { tick(); }),
@@ -265,6 +271,7 @@ int Supervisor::run() {
   phase_ = Phase::stopped;
   if (options_.observer) options_.observer(snapshot());
   log::info("supervisor.stopped", {{"forced", forced_}});
+  if (has_failed_) return number(ExitCode::internal);
   return number(forced_ ? ExitCode::forced : ExitCode::ok);
 }
 
@@ -311,12 +318,10 @@ Supervisor::Step Supervisor::open_the_journal() {
     // A dead worker's tasks are back, in whatever queue.
     for (const auto& pool : pools_) pool->wake();
   });
-  auto overrides = load_overrides(overrides_file());
-  if (!overrides) {
-    tell(overrides.error());
+  if (const auto loaded = pool_orders_.load(); !loaded) {
+    tell(loaded.error());
     return ExitCode::locked;
   }
-  overrides_ = std::move(*overrides);
   return {};
 }
 
@@ -352,6 +357,15 @@ Supervisor::Step Supervisor::reach_the_database() {
   database_.start();
   while (!database_.up()) {
     if (stop_wanted_) return ExitCode::ok;
+    if (options_.require_database && !database_.problem().empty()) {
+      tell(
+          {.kind = "database_unreachable",
+           .message = "The database does not answer: " + database_.connection().dsn().describe(),
+           .detail = database_.problem(),
+           .hint = "Without --require-db it is waited for."}
+      );
+      return ExitCode::unavailable;
+    }
     loop_.run_once();
   }
   return {};
@@ -417,10 +431,7 @@ Supervisor::Step Supervisor::fill_the_slots() {
       auto& pool = *pools_.emplace_back(
           std::make_unique<Pool>(loop_, *this, settings_.flows[i], step, manifests_[i])
       );
-      const auto override = overrides_.find(pool.name());
-      if (override == overrides_.end()) continue;
-      pool.apply(override->second);
-      log::info("pool.overridden", {{"pool", pool.name()}});
+      pool_orders_.remind(pool);
     }
   }
   ticked_at_ = SteadyClock::now();
@@ -567,20 +578,10 @@ void Supervisor::tick() {
   const bool grace = now - ticked_at_ > kStoodStill;
   ticked_at_ = now;
   reap_strangers();
+  oom_kills_.tick();
   for (const auto& pool : pools_) pool->tick(now, grace);
-  end_overrides();
+  pool_orders_.end_overdue(WallClock::now());
   changed();
-}
-
-// Those whose time is over.
-void Supervisor::end_overrides() {
-  const auto now = WallClock::now();
-  for (const auto& pool : pools_) {
-    if (!pool->override().until || *pool->override().until > now) continue;
-    log::info("override.ended", {{"pool", pool->name()}});
-    const auto ended = reset_scale({pool->flow().slug, pool->step().slug});
-    if (!ended) log::warn("override.not_ended", ended.error(), {{"pool", pool->name()}});
-  }
 }
 
 void Supervisor::requeue_stalled() {
@@ -649,11 +650,24 @@ void Supervisor::converge() {
   if (phase_ == Phase::running) {
     was_ready_ = was_ready_ || std::ranges::all_of(pools_, &Pool::is_ready);
     give_permissions();
+    heed_failures();
   }
   if (options_.observer) options_.observer(snapshot());
   if (notifier_.is_wanted()) notifier_.show(snapshot());
   if (room_) room_->changed();
   finish_if_empty();
+}
+
+// A container without a working pool is better started anew, if its operator says so.
+void Supervisor::heed_failures() {
+  const auto has_failed = [](const auto& pool) { return pool->has_failed(); };
+  const bool ends = settings_.supervisor.exit_when == settings::ExitWhen::any_required_failed
+                        ? std::ranges::any_of(pools_, has_failed)
+                        : settings_.supervisor.exit_when == settings::ExitWhen::all_failed &&
+                              std::ranges::all_of(pools_, has_failed);
+  if (!ends) return;
+  has_failed_ = true;
+  stop_gracefully("exit_when", settings_.supervisor.shutdown_deadline);
 }
 
 // A fence is acknowledged when the last process that it is around is gone.
@@ -692,109 +706,6 @@ bool Supervisor::has_room() const {
 }
 
 // --- orders
-
-std::vector<Pool*> Supervisor::pools(const PoolName& name) const {
-  std::vector<Pool*> found;
-  for (const auto& pool : pools_) {
-    const bool is_step = name.step_slug.empty() || name.step_slug == pool->step().slug;
-    if (pool->flow().slug == name.flow_slug && is_step) found.push_back(pool.get());
-  }
-  return found;
-}
-
-// On disk first: an order that is answered is not lost.
-Result<void> Supervisor::change(
-    const PoolName& name,
-    const std::function<void(Override&)>& edit,
-    std::optional<Milliseconds> pause_limit
-) {
-  const auto found = pools(name);
-  if (found.empty()) {
-    std::vector<std::string> known;
-    for (const auto& pool : pools_) known.push_back(pool->name());
-    const std::string asked =
-        name.step_slug.empty() ? name.flow_slug : name.flow_slug + "/" + name.step_slug;
-    return fail(
-        {.kind = "pool_unknown",
-         .message = "This supervisor has no pool \"" + asked + "\".",
-         .hint = did_you_mean_hint(asked, known)}
-    );
-  }
-  if (phase_ != Phase::running) {
-    return fail(
-        {.kind = "order_refused",
-         .message = "The supervisor is " + std::string(to_string(phase_)) + ".",
-         .hint = "It takes orders while it runs."}
-    );
-  }
-  Overrides wanted = overrides_;
-  for (const Pool* pool : found) {
-    Override& override = wanted[pool->name()];
-    edit(override);
-    if (!override.processes && !override.max_concurrent) override.until.reset();
-    if (override.is_empty()) wanted.erase(pool->name());
-  }
-  if (auto fitting = fits(wanted); !fitting) return fitting;
-  if (wanted != overrides_) {
-    if (auto saved = save_overrides(overrides_file(), wanted); !saved) return saved;
-  }
-  overrides_ = std::move(wanted);
-  for (Pool* pool : found) {
-    const auto override = overrides_.find(pool->name());
-    pool->apply(override == overrides_.end() ? Override() : override->second, pause_limit);
-  }
-  changed();
-  return {};
-}
-
-Result<void> Supervisor::fits(const Overrides& overrides) const {
-  int processes = 0;
-  for (const auto& pool : pools_) {
-    const auto override = overrides.find(pool->name());
-    const bool is_scaled = override != overrides.end() && override->second.processes;
-    processes += is_scaled ? *override->second.processes : pool->step().processes;
-  }
-  const int needed = settings::connections_for(processes);
-  if (needed <= settings_.database.max_connections) return {};
-  return fail(
-      {.kind = "order_refused",
-       .message = std::to_string(processes) + " processes need " + std::to_string(needed) +
-                  " connections, more than max_connections allows (" +
-                  std::to_string(settings_.database.max_connections) + ").",
-       .hint = "Raise database.max_connections in the config file if the server allows that many, "
-               "and restart the supervisor."}
-  );
-}
-
-Result<void> Supervisor::scale(const PoolName& name, const ScaleOrder& order) {
-  return change(name, [&](Override& override) {
-    if (order.processes) override.processes = order.processes;
-    if (order.max_concurrent) override.max_concurrent = order.max_concurrent;
-    override.until.reset();
-    if (order.ttl) override.until = WallClock::now() + *order.ttl;
-  });
-}
-
-Result<void> Supervisor::reset_scale(const PoolName& name) {
-  return change(name, [](Override& override) {
-    override.processes.reset();
-    override.max_concurrent.reset();
-  });
-}
-
-Result<void> Supervisor::pause(const PoolName& name, const PauseOrder& order) {
-  return change(name, [&](Override& override) { override.paused = order.reason; }, order.deadline);
-}
-
-Result<void> Supervisor::resume(const PoolName& name) {
-  return change(name, [](Override& override) { override.paused.reset(); });
-}
-
-Result<void> Supervisor::restart(const PoolName& name) {
-  if (auto known = change(name, [](Override&) {}); !known) return known;
-  for (Pool* pool : pools(name)) pool->restart();
-  return {};
-}
 
 Result<Slot*> Supervisor::worker(const std::string& worker_id) const {
   const auto id = WorkerId::parse(worker_id);
@@ -872,38 +783,6 @@ Snapshot Supervisor::snapshot() const {
 }
 
 }  // namespace
-
-std::string_view to_string(Phase phase) {
-  switch (phase) {
-    case Phase::starting:
-      return "starting";
-    case Phase::running:
-      return "running";
-    case Phase::stopping:
-      return "stopping";
-    case Phase::stopped:
-      return "stopped";
-  }
-  return "";
-}
-
-std::string_view to_string(PoolState state) {
-  switch (state) {
-    case PoolState::failed:
-      return "failed";
-    case PoolState::fenced:
-      return "fenced";
-    case PoolState::paused:
-      return "paused";
-    case PoolState::zero:
-      return "zero";
-    case PoolState::crashlooping:
-      return "crashlooping";
-    case PoolState::active:
-      return "active";
-  }
-  return "";
-}
 
 int run_supervisor(settings::Settings settings, SupervisorOptions options) {
   return Supervisor(std::move(settings), std::move(options)).run();

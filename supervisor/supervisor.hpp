@@ -11,7 +11,9 @@ namespace pgflow::supervisor {
 
 struct SupervisorOptions {
   // Told after every change, on the supervisor's own thread; changes of one moment come as one.
-  std::function<void(const Snapshot&)> observer;
+  std::function<void(const Snapshot&)> observer{};
+  // A database that does not answer at the start ends it with 69, instead of being waited for.
+  bool require_database = false;
 };
 
 // Blocks until stopped by TERM, INT or QUIT, which it handles itself; SIGPIPE is ignored from then

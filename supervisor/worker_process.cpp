@@ -150,6 +150,10 @@ void WorkerProcess::kill() {
   child_->signal(SIGKILL);
 }
 
+void WorkerProcess::abort() {
+  child_->signal(SIGABRT);
+}
+
 void WorkerProcess::on_exit(uv::ChildProcess::Exit exit) {
   receive();  // its last words
   // A copy: the callback may destroy this object.

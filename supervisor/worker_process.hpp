@@ -51,6 +51,8 @@ class WorkerProcess {
   // The same for its output: what it said last.
   void hear_out() { output_->finish(); }
   void kill();
+  // It ends itself, if it can, and leaves a core where one is allowed.
+  void abort();
 
  private:
   WorkerProcess(UniqueFd socket, Events events)

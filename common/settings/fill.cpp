@@ -105,6 +105,9 @@ class Filler {
     out.max_parallel_starts = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
     read(node, "max_parallel_starts", out.max_parallel_starts);
     read(node, "max_spawns_per_second", out.max_spawns_per_second);
+    const std::string exit_when = text(node, "exit_when");
+    if (exit_when == "any_required_failed") out.exit_when = ExitWhen::any_required_failed;
+    if (exit_when == "all_failed") out.exit_when = ExitWhen::all_failed;
     control(in(node, "control"));
     health(in(node, "health"));
     out.log.level = text(in(node, "log"), "level", out.log.level);

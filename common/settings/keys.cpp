@@ -29,6 +29,8 @@ constexpr Key kSettings[] = {
      .doc = "How many workers may be starting at once; the number of cores when absent."},
     {.path = "supervisor.max_spawns_per_second", .kind = Kind::integer, .fallback = "10", .minimum = 1, .maximum = 1000, .example = "10",
      .doc = "Upper limit of process starts, all pools together."},
+    {.path = "supervisor.exit_when", .kind = Kind::choice, .fallback = "never", .choices = "never|any_required_failed|all_failed", .example = "\"never\"",
+     .doc = "Which failed pools (no restart can help) end the supervisor, with 70. Every pool is required."},
     {.path = "supervisor.control", .kind = Kind::object,
      .doc = "The UNIX socket for orders and questions: pgflow scale, pause, drain, status, top."},
     {.path = "supervisor.control.socket", .kind = Kind::path, .example = "\"/run/pgflow/control.sock\"",

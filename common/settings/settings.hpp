@@ -35,6 +35,8 @@ struct HealthSettings {
   std::vector<std::string> hosts;
 };
 
+enum class ExitWhen { never, any_required_failed, all_failed };
+
 struct SupervisorSettings {
   std::string name;                 // default: the host's name
   std::filesystem::path state_dir;  // default: .pgflow beside the config file
@@ -42,6 +44,7 @@ struct SupervisorSettings {
   Milliseconds kill_margin{5'000};
   int max_parallel_starts = 0;  // default: number of cores
   int max_spawns_per_second = 10;
+  ExitWhen exit_when = ExitWhen::never;
   ControlSettings control;
   HealthSettings health;
   LogSettings log;

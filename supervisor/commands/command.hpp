@@ -76,7 +76,10 @@ struct DevArguments {
 };
 Outcome<Exit> dev(const Common& common, const DevArguments& arguments);
 
-Outcome<Exit> up(const Common& common);
+struct UpArguments {
+  bool require_database = false;
+};
+Outcome<Exit> up(const Common& common, const UpArguments& arguments);
 
 // --- orders to a running supervisor
 

@@ -22,7 +22,13 @@ void add_project_verbs(Verbs& verbs) {
       "--ephemeral", dev->ephemeral, "Keep the database in a temporary folder, removed at the end"
   );
 
-  auto& up = verbs.add(verbs.app, "up", "Run the supervisor in the foreground", cli::up);
+  auto& up =
+      verbs.add<UpArguments>(verbs.app, "up", "Run the supervisor in the foreground", cli::up);
+  up.add_flag(
+      "--require-db",
+      up->require_database,
+      "End with 69 when the database does not answer at the start, instead of waiting for it"
+  );
   up.add_database();
 }
 

@@ -5,7 +5,7 @@
 #include "supervisor/supervisor.hpp"
 
 namespace pgflow::cli {
-Outcome<Exit> up(const Common& common) {
+Outcome<Exit> up(const Common& common, const UpArguments& arguments) {
   const auto settings =
       settings::load(common.config.value_or("pgflow.json"), {.database_url = common.database_url});
   if (!settings) return tl::unexpected(config_failure(settings.error()));
@@ -18,7 +18,9 @@ Outcome<Exit> up(const Common& common) {
     );
   }
   open_log(settings->supervisor.log);
-  return static_cast<Exit>(supervisor::run_supervisor(*settings));
+  return static_cast<Exit>(
+      supervisor::run_supervisor(*settings, {.require_database = arguments.require_database})
+  );
 }
 
 }  // namespace pgflow::cli

@@ -132,6 +132,14 @@ TEST_CASE("a database that is away at the start is waited for", "[supervisor]") 
   CHECK(rig.supervisor().wait(kSoon) == 0);
 }
 
+TEST_CASE("a database that is away ends a start that requires it, with 69", "[supervisor]") {
+  Rig rig({.url = "postgresql://127.0.0.1:1/nowhere"});
+  rig.start_with({}, {}, {"--require-db"});
+  CHECK(rig.supervisor().wait(kSoon) == 69);
+  CHECK(rig.said("error: The database does not answer: "));
+  CHECK(rig.said("hint: Without --require-db it is waited for."));
+}
+
 TEST_CASE("a stop is obeyed while the database is waited for", "[supervisor]") {
   Rig rig({.url = "postgresql://nobody@localhost:1/nowhere"});
   rig.start();
@@ -269,6 +277,24 @@ TEST_CASE("a task that crashes its worker pays with its own attempts", "[supervi
   CHECK(rig.tasks("max(error_message)").find("SIGSEGV") != std::string::npos);
 }
 
+TEST_CASE("failed pools end a supervisor that is told so, with 70", "[supervisor]") {
+  const std::string rest = R"(, "kill_margin": "1s")";
+  Rig rig({.fake = "fatal:78"});
+  SECTION("the first one") {
+    rig.change_supervisor(R"("exit_when": "any_required_failed")" + rest);
+    rig.start();
+    CHECK(rig.supervisor().wait(kSoon) == 70);
+    rig.check_nothing_left();
+  }
+  SECTION("not while another one works") {
+    rig.change_supervisor(R"("exit_when": "all_failed")" + rest);
+    rig.start();
+    eventually("the pool has failed", kSoon, [&] { return rig.said("pool.failed"); });
+    rig.supervisor().signal(SIGTERM);
+    CHECK(rig.supervisor().wait(kSoon) == 0);
+  }
+}
+
 TEST_CASE(
     "a permanent exit fails the pool, without a loop and without harm to others", "[supervisor]"
 ) {
@@ -313,9 +339,16 @@ TEST_CASE("a worker whose loop stands still is killed and started again", "[supe
   Rig rig({.fake = "hang", .defaults = R"("watchdog": "2s", "restart": {"max": "250ms"})"});
   rig.start();
   rig.wait_start("a", 2);
-  CHECK(rig.said("reason=hung"));
+  CHECK(rig.said("signal=6 reason=hung"));
   CHECK_FALSE(alive(rig.started("a")[0].pid));
   CHECK(rig.started("b").size() == 1);
+}
+
+TEST_CASE("a worker that hangs and does not abort is killed all the same", "[supervisor]") {
+  Rig rig({.fake = "deaf_hang", .defaults = R"("watchdog": "2s", "restart": {"max": "250ms"})"});
+  rig.start();
+  rig.wait_start("a", 2);
+  CHECK(rig.said("signal=9 reason=hung"));
 }
 
 TEST_CASE("a worker that closes its socket is killed and started again", "[supervisor]") {

@@ -61,9 +61,12 @@ class Rig {
   }
   // Through another program, which runs the rest of its arguments.
   Process& start_with(
-      std::vector<std::string> through, std::vector<std::pair<int, int>> descriptors = {}
+      std::vector<std::string> through,
+      std::vector<std::pair<int, int>> descriptors = {},
+      const std::vector<std::string>& more = {}
   ) {
     through.insert(through.end(), {PGFLOW_BIN_DIR "/pgflow", "up", "-c", config()});
+    through.insert(through.end(), more.begin(), more.end());
     supervisor_.emplace(Command{
         .arguments = std::move(through),
         .environment =
@@ -76,6 +79,10 @@ class Rig {
   }
   Process& supervisor() { return *supervisor_; }
   void change(const std::string& fake) { plan_.fake = fake; }
+  void change_supervisor(const std::string& supervisor) {
+    plan_.supervisor = supervisor;
+    write_config();
+  }
   void change_defaults(const std::string& defaults) {
     plan_.defaults = defaults;
     write_config();

@@ -40,6 +40,14 @@ TEST_CASE("a kill from outside makes nobody guilty", "[supervisor][autopsy]") {
   CHECK(judge(last({0, SIGTERM}, 1)).reason == "external_signal");
 }
 
+TEST_CASE("a kill of the kernel's is told apart, and its only task pays", "[supervisor][autopsy]") {
+  auto moments = last({0, SIGKILL}, 1);
+  moments.oom_killed = true;
+  const auto verdict = judge(moments);
+  CHECK(verdict.reason == "oom");
+  CHECK(verdict.guilty == std::vector<MessageId>{MessageId(1)});
+}
+
 TEST_CASE("our own kill makes nobody guilty and keeps its reason", "[supervisor][autopsy]") {
   auto moments = last({0, SIGKILL}, 1);
   moments.our_reason = "hung";
