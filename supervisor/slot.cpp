@@ -183,7 +183,8 @@ void Slot::ask_to_drain() {
 
 void Slot::start() {
   const auto refused = [this](const Error& error, Milliseconds wait) {
-    log::error("worker.not_started", error, {{"slot", name()}});
+    log::error("worker.not_started", error, {{"slot", name()}, {"wait_ms", wait}});
+    host_.metrics().worker_not_started(pool_.flow().slug, pool_.step().slug);
     next_wait_ = wait;
     handle(SlotEvent::not_spawned);
   };

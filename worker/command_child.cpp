@@ -65,7 +65,7 @@ Result<std::unique_ptr<CommandChild>> CommandChild::start(
   child->wake_.reset(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!in || !out || !error || !child->wake_) {
     return fail(
-        {.kind = "spawn",
+        {.kind = std::string(kind_of_failed_start(errno)),
          .message = std::string("cannot make pipes for a command: ") + std::strerror(errno)}
     );
   }

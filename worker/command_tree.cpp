@@ -148,6 +148,11 @@ std::string why_not_started(const CommandStart& start, int error) {
 
 }  // namespace
 
+std::string_view kind_of_failed_start(int error) {
+  const bool passes = error == EAGAIN || error == ENOMEM || error == EMFILE || error == ENFILE;
+  return passes ? kNoRoomForCommand : "spawn";
+}
+
 Result<StartedCommand> start_command(const CommandStart& start) {
   std::unique_lock lock(mutex);
   if (closed) return fail({.kind = "spawn", .message = "the worker ends"});
@@ -163,7 +168,7 @@ Result<StartedCommand> start_command(const CommandStart& start) {
   // the child before it is registered: only the first thread's children stand among the adopted.
   const bool is_first_thread = gettid() == getpid();
   if (!is_first_thread) lock.unlock();
-  const int failed = posix_spawn(
+  int error = posix_spawn(
       &pid,
       arguments[0].c_str(),
       &setup.actions,
@@ -174,11 +179,14 @@ Result<StartedCommand> start_command(const CommandStart& start) {
   if (!is_first_thread) lock.lock();
   StartedCommand started{pid, UniqueFd()};
   std::string why;
-  if (failed != 0) {
-    why = "cannot start " + arguments[0] + ": " + why_not_started(start, failed);
+  if (error != 0) {
+    why = "cannot start " + arguments[0] + ": " + why_not_started(start, error);
   } else {
     started.ended = open_pidfd(pid);
-    if (!started.ended) why = "cannot watch " + arguments[0] + ": " + std::strerror(errno);
+    if (!started.ended) {
+      error = errno;
+      why = "cannot watch " + arguments[0] + ": " + std::strerror(error);
+    }
     if (closed) why = "the worker ends";
     if (why.empty()) {
       living.emplace(pid, mark);
@@ -188,7 +196,7 @@ Result<StartedCommand> start_command(const CommandStart& start) {
     waitpid(pid, nullptr, 0);
   }
   marks.erase(mark);
-  return fail({.kind = "spawn", .message = std::move(why)});
+  return fail({.kind = std::string(kind_of_failed_start(error)), .message = std::move(why)});
 }
 
 void signal_command(pid_t pid, int number) {

@@ -42,6 +42,10 @@ struct CommandEnd {
 
 // All of these may be called from any thread.
 
+// The kind of a failed start that may work later: no process, descriptor or memory is left.
+inline constexpr std::string_view kNoRoomForCommand = "no_room_for_command";
+std::string_view kind_of_failed_start(int error);
+
 // The child has its standard streams and no other descriptor, default signals and none blocked.
 Result<StartedCommand> start_command(const CommandStart& start);
 

@@ -1,11 +1,18 @@
 #include "worker/handler_pool.hpp"
 
+#include <system_error>
 #include <utility>
+
+#include "log/log.hpp"
 
 namespace pgflow::worker {
 
 HandlerPool::HandlerPool(detail::Resources resources, int size)
-    : resources_(std::move(resources)), size_(size) {}
+    : resources_(std::move(resources)), size_(size) {
+  // Never without one: what is submitted while the system has no more threads waits for it.
+  const std::lock_guard lock(mutex_);
+  start_thread();
+}
 
 HandlerPool::~HandlerPool() {
   std::unique_lock lock(mutex_);
@@ -15,17 +22,37 @@ HandlerPool::~HandlerPool() {
   join_left(lock);
 }
 
-void HandlerPool::submit(Job job) {
+bool HandlerPool::submit(Job job) {
   std::unique_lock lock(mutex_);
   join_left(lock);
   jobs_.push_back(std::move(job));
   ++busy_;
-  if (static_cast<int>(threads_.size()) >= busy_) {
-    wake_.notify_one();
-    return;
+  wake_.notify_one();
+  try {
+    while (static_cast<int>(threads_.size()) < busy_) start_thread();
+  } catch (const std::system_error& error) {
+    if (!std::exchange(told_no_threads_, true)) {
+      log::warn(
+          "handlers.no_thread",
+          {{"threads", threads_.size()},
+           {"error", error.what()},
+           {"hint", "A limit of processes (ulimit -u, pids.max): handlers wait for each other."}}
+      );
+    }
+    return false;
   }
+  told_no_threads_ = false;
+  return true;
+}
+
+void HandlerPool::start_thread() {
   const auto self = threads_.emplace(threads_.end());
-  *self = std::thread([this, self] { work(self); });
+  try {
+    *self = std::thread([this, self] { work(self); });
+  } catch (...) {
+    threads_.erase(self);
+    throw;
+  }
 }
 
 void HandlerPool::resize(int size) {

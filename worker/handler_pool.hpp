@@ -35,16 +35,16 @@ class HandlerPool {
   // Must not throw.
   using Job = std::function<void(LazyResources&)>;
 
-  // `size` threads are kept for reuse; they start when there is work for them.
+  // `size` threads are kept for reuse; all but the first start when there is work for them.
   HandlerPool(detail::Resources resources, int size);
   // Waits for every job: a process with a handler that never ends must not come here.
   ~HandlerPool();
   HandlerPool(const HandlerPool&) = delete;
   HandlerPool& operator=(const HandlerPool&) = delete;
 
-  // Runs the job at once, on a free thread or a new one. How many tasks run is the worker's
-  // decision; the pool never makes one wait for another.
-  void submit(Job job);
+  // Runs the job at once, on a free thread or a new one: how many tasks run is the worker's
+  // decision. False when the system has no more threads: then it runs as soon as a handler ends.
+  bool submit(Job job);
 
   // Threads above `size` leave when they have nothing to do.
   void resize(int size);
@@ -53,6 +53,7 @@ class HandlerPool {
   int busy() const;
 
  private:
+  void start_thread();
   void work(std::list<std::thread>::iterator self);
   void join_left(std::unique_lock<std::mutex>& lock);
 
@@ -69,6 +70,7 @@ class HandlerPool {
   int size_;
   int busy_ = 0;
   bool closing_ = false;
+  bool told_no_threads_ = false;
 };
 
 }  // namespace pgflow::worker

@@ -3,6 +3,7 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <system_error>
 #include <utility>
 
 #include "log/log.hpp"
@@ -63,7 +64,14 @@ Result<std::unique_ptr<PersistentChild>> PersistentChild::start(
   child->child_ = std::move(*started);
   child->outbox_ = protocol::hello_line();
   child->ready_limit_ = SteadyClock::now() + kReadyLimit;
-  child->thread_ = std::thread([self] { self->live(); });
+  try {
+    child->thread_ = std::thread([self] { self->live(); });
+  } catch (const std::system_error& error) {
+    return fail(
+        {.kind = std::string(kNoRoomForCommand),
+         .message = "cannot make a thread for " + command.arguments[0] + ": " + error.what()}
+    );
+  }
   return child;
 }
 

@@ -8,6 +8,7 @@
 #include "base/backoff.hpp"
 #include "json/outline.hpp"
 #include "worker/command.hpp"
+#include "worker/command_limits.hpp"
 #include "worker/line_protocol.hpp"
 #include "worker/persistent_child.hpp"
 #include "worker/step_runner.hpp"
@@ -64,6 +65,7 @@ class PersistentPool {
       if (end_worker_) throw EndWorker(ExitCode::config, failure_);
       if (call.stop.stop_requested()) throw Aborted();
       if (failed_starts_ != failures_before) throw std::runtime_error(failure_);
+      if (!no_room_.empty() && not_before_ >= call.deadline) throw std::runtime_error(no_room_);
       const auto room = std::find_if(children_.begin(), children_.end(), [](const auto& child) {
         return child->has_room();
       });
@@ -72,7 +74,7 @@ class PersistentPool {
         return child->is_starting();
       });
       if (!starting && SteadyClock::now() >= not_before_) {
-        start(*call.task);
+        start(call);
       } else if (!starting) {
         shared_.changed.wait_until(lock, not_before_);
       } else {
@@ -81,10 +83,17 @@ class PersistentPool {
     }
   }
 
-  void start(const TaskInfo& first) {
-    auto child = PersistentChild::start(shared_, first);
+  void start(const detail::Call& first) {
+    auto child = PersistentChild::start(shared_, *first.task);
+    no_room_.clear();
     if (child) {
       children_.push_back(std::move(*child));
+      no_room_pauses_.reset();
+    } else if (child.error().kind == kNoRoomForCommand) {
+      // Some room comes later: that costs the tasks time, not an attempt.
+      no_room_ = child.error().message;
+      not_before_ = SteadyClock::now() + no_room_pauses_.next();
+      warn_of_no_room(first, no_room_, no_room_pauses_.failures());
     } else {
       failed(child.error().message);
     }
@@ -143,6 +152,8 @@ class PersistentPool {
   SteadyClock::time_point not_before_{};
   int failed_starts_ = 0;
   std::string failure_;  // the last one
+  Backoff no_room_pauses_{kNoRoomPauses};
+  std::string no_room_;  // why the last try came to nothing
   bool end_worker_ = false;
   std::vector<std::unique_ptr<PersistentChild>> children_;
 };

@@ -2,10 +2,13 @@
 // decides.
 #include <signal.h>
 
+#include <condition_variable>
+#include <mutex>
 #include <stdexcept>
 #include <stop_token>
 #include <utility>
 
+#include "base/backoff.hpp"
 #include "json/outline.hpp"
 #include "worker/command.hpp"
 #include "worker/command_child.hpp"
@@ -34,15 +37,7 @@ class FilterRun {
     if (const auto input = json::outline(call_.input); !input) {
       throw JsonError("", input.error().message);
     }
-    auto started = CommandChild::start(
-        command_.arguments,
-        task_environment(command_, call_),
-        command_.folder,
-        {.out = [this](std::string_view bytes) { out(bytes); },
-         .error = [this](std::string_view bytes) { error(bytes); }}
-    );
-    if (!started) throw std::runtime_error(started.error().message);
-    child_ = std::move(*started);
+    start();
     child_->write(call_.input);
     child_->close_input();
     wait();
@@ -52,6 +47,38 @@ class FilterRun {
   }
 
  private:
+  // A system that has no room for a process has some later: that costs time, not an attempt.
+  void start() {
+    Backoff pauses(kNoRoomPauses);
+    while (true) {
+      auto started = CommandChild::start(
+          command_.arguments,
+          task_environment(command_, call_),
+          command_.folder,
+          {.out = [this](std::string_view bytes) { out(bytes); },
+           .error = [this](std::string_view bytes) { error(bytes); }}
+      );
+      if (started) {
+        child_ = std::move(*started);
+        return;
+      }
+      const Error& why = started.error();
+      const auto again = SteadyClock::now() + pauses.next();
+      if (why.kind != kNoRoomForCommand || again >= call_.deadline) {
+        throw std::runtime_error(why.message);
+      }
+      warn_of_no_room(call_, why.message, pauses.failures());
+      pause_until(again);
+      if (call_.stop.stop_requested()) throw Aborted();
+    }
+  }
+
+  void pause_until(SteadyClock::time_point end) {
+    std::mutex mutex;
+    std::unique_lock lock(mutex);
+    std::condition_variable_any().wait_until(lock, call_.stop, end, [] { return false; });
+  }
+
   void wait() {
     const std::stop_callback wake(call_.stop, [this] { child_->wake(); });
     auto kill_at = SteadyClock::time_point::max();

@@ -777,7 +777,9 @@ void Worker::arm_deadlines() {
 
 // On a pool thread: the handler's stop callbacks are user code, and the loop must not wait for it.
 void Worker::request_stop(const std::shared_ptr<Task>& task, StopReason reason) {
-  pool_.submit([task, reason](LazyResources&) { task->stop.request(reason); });
+  const bool runs = pool_.submit([task, reason](LazyResources&) { task->stop.request(reason); });
+  // Without a thread for it, it would wait for the very handler that it is to stop.
+  if (!runs) task->stop.request(reason);
 }
 
 int Worker::running() const {

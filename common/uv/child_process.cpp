@@ -75,7 +75,9 @@ Result<std::unique_ptr<ChildProcess>> ChildProcess::start(
         .kind = "spawn",
         .message = "cannot start " + arguments[0],
         .detail = uv_strerror(result),
-        .hint = "check that the program is there and may be executed",
+        .hint = result == UV_EAGAIN || result == UV_ENOMEM
+                    ? "a limit is reached: of processes or memory (ulimit -u, -v; pids.max)"
+                    : "check that the program is there and may be executed",
     });
   }
   child->pid_ = child->handle_->pid;

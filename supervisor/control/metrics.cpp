@@ -235,6 +235,9 @@ struct Metrics::Counters {
 
   prometheus::Family<prometheus::Counter>& starts =
       counter("pgflow_worker_starts_total", "Worker processes that were started.");
+  prometheus::Family<prometheus::Counter>& failed_starts = counter(
+      "pgflow_worker_failed_starts_total", "Worker processes that the system did not let start."
+  );
   prometheus::Family<prometheus::Counter>& exits =
       counter("pgflow_worker_exits_total", "Worker processes that ended, by reason.");
   prometheus::Family<prometheus::Counter>& watchdog_kills = counter(
@@ -261,6 +264,10 @@ struct Metrics::Counters {
 
 Metrics::Metrics() : counters_(std::make_unique<Counters>()) {}
 Metrics::~Metrics() = default;
+
+void Metrics::worker_not_started(const std::string& flow, const std::string& step) {
+  counters_->failed_starts.Add(pool_labels(flow, step)).Increment();
+}
 
 void Metrics::worker_started(const std::string& flow, const std::string& step) {
   counters_->starts.Add(pool_labels(flow, step)).Increment();

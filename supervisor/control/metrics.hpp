@@ -33,6 +33,7 @@ class Metrics {
 
   // What happened; any thread.
   void worker_started(const std::string& flow, const std::string& step);
+  void worker_not_started(const std::string& flow, const std::string& step);
   void worker_exited(const std::string& flow, const std::string& step, const std::string& reason);
   void task_ended(
       const std::string& flow,

@@ -38,15 +38,25 @@ class CommandBench {
                                      << steps << "]}";
   }
 
+  const std::string& folder() const { return folder_.path(); }
   std::string path(const std::string& name) const { return folder_.path() + "/" + name; }
 
   // Started, registered and polling.
   std::unique_ptr<Process> start(const std::string& step, std::vector<std::string> more = {})
       const {
+    return start_with({}, step, std::move(more));
+  }
+  // Through another program, which runs the rest of its arguments.
+  std::unique_ptr<Process> start_with(
+      const std::vector<std::string>& through,
+      const std::string& step,
+      std::vector<std::string> more = {}
+  ) const {
     more.insert(
         more.begin(),
         {PGFLOW_BIN_DIR "/pgflow-worker", path("flow.json"), "--pgflow-worker", "--step", step}
     );
+    more.insert(more.begin(), through.begin(), through.end());
     auto worker = std::make_unique<Process>(Command{more, {{"DATABASE_URL", database.url()}}});
     eventually("the worker is ready", 20s, [&] {
       return worker->err().find("worker.ready") != std::string::npos;

@@ -2,6 +2,7 @@
 #include <signal.h>
 
 #include "integration/command_bench.hpp"
+#include "support/process_limit.hpp"
 
 using namespace pgflow::test;
 
@@ -130,4 +131,55 @@ TEST_CASE("a persistent command is shared by the tasks of a worker", "[command_s
   CHECK(bench.task(exit, "error_message") == "exited with 78");
   CHECK(bench.task(exit, "status || ' ' || attempts_count") == "queued 1");
   CHECK(processes_with(bench.mark_of(*worker)).empty());
+}
+
+TEST_CASE(
+    "a command that no process is left for is tried again within its attempt", "[command_steps]"
+) {
+  const bool persistent = GENERATE(false, true);
+  CAPTURE(persistent);
+  const CommandBench bench(
+      persistent
+          ? R"({"slug": "work", "handler": {"mode": "persistent", "command": ["/bin/sh", "-c",
+              "read h; echo '{\"type\":\"ready\"}'; while read t; do echo '{\"type\":\"result\",\"id\":\"1\",\"output\":1}'; exit; done"]}})"
+          : kScripts
+  );
+  give_to_limited_user(bench.folder());
+  const auto worker = bench.start_with(as_limited_user(), "work");
+  const auto tries = [&] {
+    const std::string log = worker->err();
+    int count = 0;
+    for (std::size_t at = 0; (at = log.find("command.no_room", at)) != std::string::npos; ++at)
+      ++count;
+    return count;
+  };
+  bench.await_task(bench.run("echo 1"), "completed");
+  limit_processes(worker->pid(), true);
+
+  // It waits for room, and gets it.
+  const std::string lucky = bench.run("echo 2");
+  eventually("it was tried twice", 10s, [&] { return tries() >= 2; });
+  CHECK(bench.task(lucky, "status") == "started");
+  limit_processes(worker->pid(), false);
+  bench.await_task(lucky, "completed");
+  CHECK(bench.task(lucky, "attempts_count") == "1");
+
+  // It waits in vain: several at once, although their threads cannot be made either.
+  limit_processes(worker->pid(), true);
+  std::vector<std::string> unlucky;
+  for (int i = 0; i < 3; ++i) unlucky.push_back(bench.run("echo 3"));
+  for (const std::string& run : unlucky) {
+    eventually("the attempts end", 40s, [&] {
+      bench.make_visible();
+      return bench.task(run, "status") == "failed";
+    });
+    CHECK(bench.task(run, "attempts_count") == "2");
+  }
+  CHECK(
+      bench.task(unlucky[0], "error_message").find("Resource temporarily unavailable") !=
+      std::string::npos
+  );
+  limit_processes(worker->pid(), false);
+  bench.await_task(bench.run("echo 4"), "completed");
+  CHECK(worker->running());
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "integration/supervisor_rig.hpp"
+#include "support/process_limit.hpp"
 
 using namespace pgflow;
 using namespace pgflow::test;
@@ -120,4 +121,28 @@ TEST_CASE("a program that vanished is started again when it is back", "[supervis
   CHECK(alive(rig.started("b")[0].pid));
   std::filesystem::rename(program + ".gone", program);
   rig.wait_start("a", 2);
+}
+
+TEST_CASE(
+    "a supervisor that may make no process tries again, and keeps what it has", "[supervisor]"
+) {
+  Rig rig;
+  give_to_limited_user(rig.folder());
+  rig.start_with(as_limited_user());
+  rig.wait_ready();
+  const auto before = rig.started("a").at(0);
+  limit_processes(rig.supervisor().pid(), true);
+  kill(before.pid, SIGKILL);
+  eventually("it was tried several times", kSoon, [&] {
+    return rig.times_said("worker.not_started") >= 3;
+  });
+  INFO(rig.supervisor().err());
+  CHECK(rig.said("resource temporarily unavailable"));
+  CHECK(rig.started("a").size() == 1);
+  CHECK(alive(rig.started("b").at(0).pid));
+  limit_processes(rig.supervisor().pid(), false);
+  rig.wait_start("a", 2);
+  rig.supervisor().signal(SIGTERM);
+  CHECK(rig.supervisor().wait(kSoon) == 0);
+  rig.check_nothing_left();
 }

@@ -88,6 +88,7 @@ class Rig {
     write_config();
   }
 
+  const std::string& folder() const { return folder_.path(); }
   std::string path(const std::string& name) const { return folder_.path() + "/" + name; }
   std::string config() const { return path("pgflow.json"); }
   std::string journal() const { return read_file(path("state/releases.jsonl")); }
