@@ -25,7 +25,9 @@ void Releaser::add(Release release) {
     log::error("journal.not_written", written.error());
   }
   on_change_();
-  // Those of one turn together: the disk takes its time for each.
+  // The first one at once, the others of this turn together: the disk takes its time for each.
+  if (sync_timer_.is_running()) return;
+  sync();
   sync_timer_.start(std::chrono::milliseconds(0));
 }
 

@@ -44,9 +44,11 @@ bool StderrSink::put(std::string_view line) {
     const int ready = ::poll(&room, 1, left_out_ > 0 ? 0 : kPatienceMs);
     if (ready < 0 && errno == EINTR) continue;
     if (ready == 0) break;
+    // Nobody is there to read it; writing would bring a SIGPIPE.
+    if ((room.revents & POLLERR) != 0) return true;
     const ssize_t count = ::write(fd, rest.data(), rest.size());
     if (count < 0 && (errno == EINTR || errno == EAGAIN)) continue;
-    if (count < 0) return true;  // nobody is there to read it
+    if (count < 0) return true;
     rest.remove_prefix(static_cast<std::size_t>(count));
   }
   if (rest.size() < whole.size()) torn_ = !rest.empty();

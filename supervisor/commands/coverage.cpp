@@ -1,12 +1,14 @@
 // `pgflow coverage`: whether every step of the step-queued flows has a live worker.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <thread>
 
 #include "supervisor/commands/command.hpp"
 #include "supervisor/commands/report.hpp"
 #include "supervisor/database.hpp"
+#include "supervisor/room.hpp"
 #include "supervisor/views.hpp"
 
 namespace pgflow::cli {
@@ -102,37 +104,37 @@ void print_flow(const Style& style, const FlowCoverage& flow, double threshold) 
   print(table.text());
 }
 
-void print_advice(const Style& style, const CoverageView& view) {
+// The pools of the supervisor here, if one answers.
+std::vector<supervisor::PoolDocument> pools_here(const Common& common) {
+  const Outcome<Room> room = Room::find(common);
+  if (!room) return {};
+  return room->status().map([](const supervisor::StatusDocument& view) { return view.pools; }
+  ).value_or(std::vector<supervisor::PoolDocument>());
+}
+
+void print_advice(const Common& common, const CoverageView& view) {
+  const auto pools = pools_here(common);
+  std::fflush(stdout);
   for (const FlowCoverage& flow : view.flows) {
     for (const StepCoverage& step : flow.steps) {
       if (step.covered) continue;
-      std::fflush(stdout);
-      if (step.fenced) {
-        std::fputs(
-            fmt::format(
-                "{} {}/{} is fenced: {}. `pgflow fence list`; queued work is kept ({}).\n",
-                style.dim("hint:"),
-                flow.flow,
-                step.step,
-                *step.fenced,
-                counted(step.queued, "task")
-            )
-                .c_str(),
-            stderr
-        );
-        continue;
-      }
-      std::fputs(
-          fmt::format(
-              "{} start a worker for {}/{}, for example with `pgflow up -c pgflow.json`; queued "
-              "work is kept ({}).\n",
-              style.dim("hint:"),
-              flow.flow,
-              step.step,
-              counted(step.queued, "task")
-          )
-              .c_str(),
-          stderr
+      const std::string name = flow.flow + "/" + step.step;
+      const bool is_paused = std::ranges::any_of(pools, [&](const auto& pool) {
+        return name_of(pool) == name && pool.state == "paused";
+      });
+      const std::string advice =
+          step.fenced ? fmt::format("{} is fenced: {}. `pgflow fence list`", name, *step.fenced)
+          : is_paused
+              ? fmt::format("{0} is paused by the supervisor here: `pgflow resume {0}`", name)
+              : fmt::format(
+                    "start a worker for {}, for example with `pgflow up -c pgflow.json`", name
+                );
+      fmt::print(
+          stderr,
+          "{} {}; queued work is kept ({}).\n",
+          common.err.dim("hint:"),
+          advice,
+          counted(step.queued, "task")
       );
     }
   }
@@ -229,7 +231,7 @@ Outcome<Exit> coverage(const Common& common, const CoverageArguments& arguments)
     } else {
       for (const FlowCoverage& flow : view.flows)
         print_flow(common.out, flow, view.threshold_seconds);
-      print_advice(common.err, view);
+      if (!view.covered) print_advice(common, view);
     }
     if (view.covered) return Exit::ok;
     return arguments.wait ? Exit::timeout : Exit::negative;

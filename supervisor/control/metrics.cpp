@@ -114,7 +114,6 @@ void read_supervisor(Readings& out, const Snapshot& now) {
       "Log lines of the supervisor that nobody read in time.",
       static_cast<double>(log::lines_left_out())
   );
-  out.add("pgflow_config_last_reload_successful", "The config in use is the one last read.", 1);
 }
 
 void read_pool(Readings& out, const PoolView& pool) {

@@ -117,6 +117,8 @@ TEST_CASE("a killed supervisor's workers finish, and the next one takes over", "
     rig.kill_supervisor();
   }
   rig.start_supervisor();
+  // Orphans may have finished everything: a stop in the start would clean up nothing.
+  rig.wait_workers(3);
   rig.finish_and_judge(std::chrono::seconds(120));
   rig.stop_and_look();
 }
@@ -135,6 +137,8 @@ TEST_CASE("a supervisor that dies with its workers leaves their tasks to the nex
     rig.kill_supervisor();
   }
   rig.start_supervisor();
+  // Orphans may have finished everything: a stop in the start would clean up nothing.
+  rig.wait_workers(3);
   rig.finish_and_judge(std::chrono::seconds(60));
   rig.stop_and_look();
 }
@@ -296,6 +300,8 @@ TEST_CASE("whatever signals come, the supervisor ends with everything in order",
     }
   }
   rig.start_supervisor();
+  // Orphans may have finished everything: a stop in the start would clean up nothing.
+  rig.wait_workers(3);
   rig.finish_and_judge(std::chrono::seconds(60));
   rig.stop_and_look();
 }

@@ -110,6 +110,9 @@ TEST_CASE(
   REQUIRE(view.supervisor);
   CHECK(view.supervisor->pools.size() == 2);
   CHECK(view.flows.size() == 1);
+  const Ended uncovered = room.tell({"coverage", "-d", room.url()});
+  CHECK(uncovered.exit_code == 1);
+  CHECK(contains(uncovered.err, "fake/b is paused by the supervisor here: `pgflow resume fake/b`"));
   const Ended hopeless = room.tell({"restart", "b", "--wait"});
   CHECK(hopeless.exit_code == 1);
   CHECK(contains(hopeless.err, "pgflow resume fake/b"));

@@ -2,6 +2,7 @@
 #include "log/log.hpp"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -197,6 +198,20 @@ TEST_CASE("a forwarded line stays as it is, whatever the level", "[log]") {
   });
   events::init({});
   CHECK(text == "anything at all\n");
+}
+
+TEST_CASE("a line for which the reader is gone brings no SIGPIPE", "[log]") {
+  int ends[2];
+  REQUIRE(::pipe2(ends, O_CLOEXEC) == 0);
+  pgflow::UniqueFd read_end(ends[0]), write_end(ends[1]);
+  const pgflow::UniqueFd saved(::dup(STDERR_FILENO));
+  ::dup2(write_end.get(), STDERR_FILENO);
+  read_end.reset();
+  const auto before = ::signal(SIGPIPE, SIG_DFL);
+  events::info("unheard");
+  ::signal(SIGPIPE, before);
+  ::dup2(saved.get(), STDERR_FILENO);
+  SUCCEED("it lives");
 }
 
 TEST_CASE("levels and formats are read by name, others are refused with a hint", "[log]") {
