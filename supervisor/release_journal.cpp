@@ -8,6 +8,7 @@
 
 #include "json/value.hpp"
 #include "json/writer.hpp"
+#include "log/log.hpp"
 #include "supervisor/state_file.hpp"
 
 namespace pgflow::supervisor {
@@ -43,18 +44,23 @@ std::optional<WorkerId> worker_at(const json::Value& entry, std::string_view key
   return id ? std::optional(*id) : std::nullopt;
 }
 
-void read_line(const std::string& line, std::deque<Release>& pending) {
+// False for a line that says nothing: one of a crash in the middle of writing, or garbage.
+bool read_line(const std::string& line, std::deque<Release>& pending) {
   const auto entry = json::parse(line);
-  if (!entry) return;
-  if (const auto done = worker_at(*entry, "done")) return forget(pending, *done);
+  if (!entry) return false;
+  if (const auto done = worker_at(*entry, "done")) {
+    forget(pending, *done);
+    return true;
+  }
   const auto worker_id = worker_at(*entry, "release");
   const auto* reason = entry->find("reason");
   const auto* guilty = entry->find("guilty");
-  if (!worker_id || reason == nullptr || guilty == nullptr) return;
+  if (!worker_id || reason == nullptr || guilty == nullptr) return false;
   Release release{*worker_id, reason->text};
   for (const auto& id : guilty->items) release.guilty.emplace_back(id.as_int64().value_or(0));
   forget(pending, *worker_id);
   pending.push_back(std::move(release));
+  return true;
 }
 
 // Says what becomes of the releases.
@@ -68,7 +74,16 @@ Error in_memory(Error error) {
 Result<ReleaseJournal> ReleaseJournal::open(const std::filesystem::path& file) {
   std::deque<Release> pending;
   std::ifstream lines(file);
-  for (std::string line; std::getline(lines, line);) read_line(line, pending);
+  int unread = 0;
+  for (std::string line; std::getline(lines, line);) unread += read_line(line, pending) ? 0 : 1;
+  if (unread > 0) {
+    log::warn(
+        "releases.unreadable",
+        {{"file", file.string()},
+         {"lines", unread},
+         {"hint", "Tasks of a dead worker that they named come back after their timeout."}}
+    );
+  }
   ReleaseJournal journal(file, std::move(pending));
   if (!journal.rewrite()) return fail(in_memory(file_unusable(file)));
   return journal;

@@ -246,6 +246,18 @@ class Exchange : public HttpExchange {
   std::shared_ptr<Stream> stream_;
 };
 
+// Where the next request begins, a proxy before us may see otherwise (RFC 9112, 6.1).
+bool has_two_lengths(const HttpRequest& request) {
+  return !request.header("Content-Length").empty() && !request.header("Transfer-Encoding").empty();
+}
+
+const HttpAnswer kTwoLengths{
+    .status = 400,
+    .content_type = "text/plain",
+    .body = "Content-Length and Transfer-Encoding together: send one of them.\n",
+    .headers = {{"Connection", "close"}},
+};
+
 }  // namespace
 
 struct HttpServer::Daemon {
@@ -298,7 +310,8 @@ struct HttpServer::Daemon {
     auto* daemon = static_cast<Daemon*>(self);
     if (*request == nullptr) {
       *request = daemon->begin(connection, url, method);
-      return MHD_YES;
+      const auto& begun = *static_cast<std::shared_ptr<Exchange>*>(*request);
+      return has_two_lengths(begun->request()) ? begun->send(kTwoLengths) : MHD_YES;
     }
     const auto& exchange = *static_cast<std::shared_ptr<Exchange>*>(*request);
     if (*upload_size > 0) {

@@ -474,6 +474,33 @@ TEST_CASE("a body that is too long is 413, one that is no JSON 415", "[control]"
   CHECK(rig.orders.last().empty());
 }
 
+TEST_CASE("a request with two lengths, or that is none, is 400 and no order", "[control]") {
+  const Rig rig;
+  const std::vector<std::string> texts{
+      "POST /v1/stop HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+      "Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
+      "POST /v1/stop HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+      "Content-Length: two\r\n\r\n{}",
+      "\x16\x03\x01 garbage\r\n\r\n",
+  };
+  for (const std::string& text : texts) {
+    CAPTURE(text);
+    auto connection = connect_to(rig.socket());
+    REQUIRE(write(connection->get(), text.data(), text.size()) > 0);
+    std::string heard;
+    eventually("an answer, and the end of the connection", 5s, [&] {
+      char buffer[4096];
+      const ssize_t size = recv(connection->get(), buffer, sizeof buffer, MSG_DONTWAIT);
+      if (size > 0) heard.append(buffer, static_cast<std::size_t>(size));
+      return size == 0 || (size < 0 && errno == ECONNRESET);
+    });
+    CHECK((heard.empty() || heard.starts_with("HTTP/1.1 400") || heard.starts_with("HTTP/1.0 400"))
+    );
+  }
+  CHECK(rig.orders.last().empty());
+  CHECK(rig.ask({.path = "/v1/status"}).status == 200);
+}
+
 TEST_CASE("unknown names are 404 with what was perhaps meant, a refusal is 409", "[control]") {
   const Rig rig;
   const HttpReply pool = rig.ask(order("/v1/pools/f/b/resume"));
