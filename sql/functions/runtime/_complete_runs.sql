@@ -1,9 +1,10 @@
--- pgflow._complete_runs: complete those of these runs that have no step left.
+-- pgflow._complete_runs: complete those of these runs that have no step left. are_counted is false when their last steps are
+--   still to be counted off, and the caller knows that there is none left.
 -- Called by: start_flow, _advance_runs, maybe_complete_run, under the run's lock.    Locks: runs.
 -- Promises: the output maps each completed leaf step to its output; NULL when no leaf completed. Returns the number
 --   completed.
 
-create or replace function pgflow._complete_runs(run_ids uuid[])
+create or replace function pgflow._complete_runs(run_ids uuid[], are_counted boolean default true)
 returns int
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -17,6 +18,7 @@ begin
   with completed as (
     update pgflow.runs r
       set status = 'completed',
+        remaining_steps = 0,
         completed_at = greatest(clock_timestamp(), r.started_at),
         output = (
           select jsonb_object_agg(ss.step_slug, ss.output)
@@ -29,7 +31,7 @@ begin
         )
       where r.run_id = any(run_ids)
         and r.status = 'started'
-        and r.remaining_steps = 0
+        and (not are_counted or r.remaining_steps = 0)
       returning r.run_id
   )
   select array_agg(completed.run_id order by completed.run_id) into v_run_ids from completed;

@@ -64,7 +64,7 @@ begin
   if pgflow._emits() then
     v_done := pgflow._emit_steps(ended_run_ids, v_step_slugs);
   end if;
-  v_released := pgflow._release_dependents(ended_run_ids, v_step_slugs, count_off => false);
+  v_released := pgflow._release_dependents(ended_run_ids, v_step_slugs, is_cascade => true);
   ready_run_ids := v_released.ready_run_ids;
   ready_step_slugs := v_released.ready_step_slugs;
 end;

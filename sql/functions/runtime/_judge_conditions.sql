@@ -109,7 +109,7 @@ begin
     if pgflow._emits() then
       v_done := pgflow._emit_steps(v_skip_runs, v_skip_slugs);
     end if;
-    v_released := pgflow._release_dependents(v_skip_runs, v_skip_slugs, count_off => false);
+    v_released := pgflow._release_dependents(v_skip_runs, v_skip_slugs, is_cascade => true);
     ready_run_ids := v_released.ready_run_ids;
     ready_step_slugs := v_released.ready_step_slugs;
     ended_run_ids := v_skip_runs;

@@ -24,12 +24,13 @@ declare
   v_has_root_map boolean;
   v_cascades boolean;
   v_offence text;
-  v_roots text[];
   v_all_slugs text[];
   v_all_types text[];
   v_all_deps int[];
-  v_ready_run_ids uuid[];
-  v_ready_step_slugs text[];
+  v_root_run_ids uuid[];
+  v_root_slugs text[];
+  v_root_tasks int[];
+  v_queue_names text[];
   v_cascaded record;
   v_done int;
 begin
@@ -44,11 +45,10 @@ begin
       coalesce(bool_or(
         s.deps_count = 0 and (s.required_input_pattern is not null or s.forbidden_input_pattern is not null)
       ), false),
-      array_agg(s.step_slug order by s.step_index) filter (where s.deps_count = 0),
       array_agg(s.step_slug order by s.step_index),
       array_agg(s.step_type order by s.step_index),
       array_agg(s.deps_count order by s.step_index)
-    into v_steps, v_has_root_map, v_cascades, v_roots, v_all_slugs, v_all_types, v_all_deps
+    into v_steps, v_has_root_map, v_cascades, v_all_slugs, v_all_types, v_all_deps
     from pgflow.steps s
     where s.flow_slug = start_flows.flow_slug;
 
@@ -86,31 +86,45 @@ begin
         from unnest(run_ids, inputs) as i (run_id, input);
   end if;
 
-  insert into pgflow.step_states (flow_slug, run_id, step_slug, remaining_deps, initial_tasks)
-    select start_flows.flow_slug, i.run_id, s.slug, s.deps,
-        case when s.type = 'single' then 1 when s.deps = 0 then jsonb_array_length(i.input) end
+  -- Roots that nothing can keep from starting are born started.
+  insert into pgflow.step_states (
+      flow_slug, run_id, step_slug, remaining_deps, initial_tasks, status, started_at, remaining_tasks
+    )
+    select start_flows.flow_slug, i.run_id, s.slug, s.deps, s.tasks,
+        case when s.starts then 'started' else 'created' end,
+        case when s.starts then greatest(clock_timestamp(), now()) end,
+        case when s.starts then s.tasks end
       from unnest(v_run_ids, inputs) as i (run_id, input)
-      cross join unnest(v_all_slugs, v_all_types, v_all_deps) as s (slug, type, deps);
+      cross join lateral (
+        select step.slug, step.deps,
+            case when step.type = 'single' then 1 when step.deps = 0 then jsonb_array_length(i.input) end as tasks,
+            step.deps = 0 and not v_cascades as starts
+          from unnest(v_all_slugs, v_all_types, v_all_deps) as step (slug, type, deps)
+      ) s;
 
   if pgflow._emits() then
     v_done := pgflow._emit_runs(v_run_ids);
   end if;
 
-  if v_roots is not null then
-    select array_agg(i.run_id order by i.position, root.position), array_agg(root.slug order by i.position, root.position)
-      into v_ready_run_ids, v_ready_step_slugs
-      from unnest(v_run_ids) with ordinality as i (run_id, position)
-      cross join unnest(v_roots) with ordinality as root (slug, position);
-    if v_cascades then
-      v_cascaded := pgflow._cascade_steps(v_ready_run_ids, v_ready_step_slugs);
-      v_ready_run_ids := v_cascaded.ready_run_ids;
-      v_ready_step_slugs := v_cascaded.ready_step_slugs;
-    end if;
-    if pgflow._start_ready_steps(v_ready_run_ids, v_ready_step_slugs) > 0
-      and current_setting('pgflow.wake', true) is distinct from 'off'
-    then
-      v_done := pgflow._wake(start_flows.flow_slug, v_ready_step_slugs);
-    end if;
+  select array_agg(root.run_id), array_agg(root.slug), array_agg(root.tasks)
+    into v_root_run_ids, v_root_slugs, v_root_tasks
+    from (
+      select i.run_id, root.slug, case when root.type = 'single' then 1 else jsonb_array_length(i.input) end as tasks
+        from unnest(v_run_ids, inputs) with ordinality as i (run_id, input, position)
+        cross join unnest(v_all_slugs, v_all_types, v_all_deps) with ordinality as root (slug, type, deps, position)
+        where root.deps = 0
+        order by i.position, root.position
+    ) root;
+  if v_cascades then
+    v_cascaded := pgflow._cascade_steps(v_root_run_ids, v_root_slugs);
+    v_queue_names := pgflow._start_ready_steps(v_cascaded.ready_run_ids, v_cascaded.ready_step_slugs);
+  elsif v_root_run_ids is not null then
+    v_queue_names := pgflow._send_tasks(
+      array_fill(start_flows.flow_slug, array[cardinality(v_root_run_ids)]), v_root_run_ids, v_root_slugs, v_root_tasks
+    );
+  end if;
+  if v_queue_names <> '{}' and current_setting('pgflow.wake', true) is distinct from 'off' then
+    v_done := pgflow._wake(v_queue_names);
   end if;
   if v_cascades or v_steps = 0 then
     v_done := pgflow._complete_runs(v_run_ids);
