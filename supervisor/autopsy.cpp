@@ -58,7 +58,7 @@ Verdict ended_with_code(const LastMoments& last) {
   Verdict verdict;
   verdict.reaction = contract::reaction_to_exit(code);
   if (code == number(ExitCode::ok)) {
-    const bool abandoned = !last.in_flight.empty() && !last.drained;
+    const bool abandoned = !last.running.empty() && !last.drained;
     verdict.reason = last.drained ? "drained" : abandoned ? "left_with_tasks" : "left";
     if (last.drained && last.external_signal != 0) {
       verdict.reason = "external_term";
@@ -90,8 +90,8 @@ Verdict judge(const LastMoments& last) {
   Verdict verdict = last.exit.signal != 0 ? died_of_signal(last) : ended_with_code(last);
   const bool by_itself = verdict.reason == "crash_signal" || verdict.reason == "oom" ||
                          (last.exit.signal == 0 && verdict.reaction == ExitReaction::crash);
-  if (by_itself && last.in_flight.size() == 1) {
-    verdict.guilty.emplace_back(last.in_flight.begin()->first);
+  if (by_itself && last.running.size() == 1) {
+    verdict.guilty.emplace_back(last.running.front());
   }
   return verdict;
 }

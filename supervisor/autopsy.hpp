@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,8 +23,8 @@ struct LastMoments {
   bool oom_killed = false;      // by the kernel, because memory ran out
   int external_signal = 0;      // somebody else than we has told it to end
   std::optional<contract::Fatal> fatal;
-  std::int64_t rss_bytes = 0;                             // as it last said
-  std::map<std::int64_t, contract::TaskStart> in_flight;  // by message id
+  std::int64_t rss_bytes = 0;         // as it last said
+  std::vector<std::int64_t> running;  // message ids of the tasks whose handlers ran
 };
 
 struct Verdict {

@@ -316,29 +316,21 @@ void Slot::hear(const contract::Ping& ping) {
     process_->send(contract::SetLimits{concurrency_});
 }
 
-void Slot::hear(const contract::TaskStart& task) {
-  last_.in_flight.insert_or_assign(task.msg_id, task);
-  host_.changed();
-}
-
-void Slot::hear(const contract::TaskEnd& task) {
-  last_.in_flight.erase(task.msg_id);
-  ++tasks_done_;
+void Slot::hear(const contract::TasksEnded& tasks) {
+  tasks_done_ += static_cast<std::int64_t>(tasks.milliseconds.size());
   pool_.task_ended();
-  host_.metrics().task_ended(
-      pool_.flow().slug, pool_.step().slug, task.outcome, Milliseconds(task.milliseconds)
+  host_.metrics().tasks_ended(
+      pool_.flow().slug, pool_.step().slug, tasks.outcome, tasks.milliseconds
   );
   host_.changed();
 }
 
 void Slot::hear(const contract::Stuck& stuck) {
-  const auto task = last_.in_flight.find(stuck.msg_id);
-  if (task == last_.in_flight.end()) return;
   log::warn(
       "worker.handler_stuck",
       {{"slot", name()},
-       {"run_id", task->second.run_id},
-       {"task_index", task->second.task_index},
+       {"run_id", stuck.run_id},
+       {"task_index", stuck.task_index},
        {"over_ms", stuck.over_milliseconds}}
   );
 }
@@ -424,6 +416,7 @@ void Slot::on_exit(uv::ChildProcess::Exit exit) {
 void Slot::bury() {
   process_->hear_out();
   last_.pool_was_ready = pool_.was_ready();
+  last_.running = process_->running();
   const Verdict verdict = judge(last_);
   const bool told_to_leave = state_ == SlotState::draining || !wanted_up_;
   const bool by_order = told_to_leave && verdict.reaction == contract::ExitReaction::replace;
@@ -438,7 +431,7 @@ void Slot::bury() {
       .signal = last_.exit.signal,
       .reason = verdict.reason,
       .text = verdict.text,
-      .in_flight = in_flight(),
+      .in_flight = static_cast<int>(last_.running.size()),
       .rss_bytes = last_.rss_bytes,
       .uptime = since(started_at_, *ended_at_),
   };
@@ -494,6 +487,10 @@ void Slot::bury() {
 }
 
 // --- views
+
+int Slot::in_flight() const {
+  return process_ ? static_cast<int>(process_->running().size()) : 0;
+}
 
 Milliseconds Slot::ready_for(SteadyClock::time_point now) const {
   return ready_at_ ? since(*ready_at_, now) : Milliseconds{0};

@@ -88,7 +88,7 @@ class Slot {
   std::string name() const;
   // Of the process; nil, zero, without one.
   WorkerId worker_id() const { return worker_id_; }
-  int in_flight() const { return static_cast<int>(last_.in_flight.size()); }
+  int in_flight() const;  // handlers that run at this moment
   std::int64_t tasks_done() const { return tasks_done_; }
   std::int64_t rss_bytes() const { return last_.rss_bytes; }
   SteadyClock::time_point started_at() const { return started_at_; }
@@ -111,8 +111,7 @@ class Slot {
   void hear(const contract::Hello& hello);
   void hear(const contract::Ready& ready);
   void hear(const contract::Ping& ping);
-  void hear(const contract::TaskStart& task);
-  void hear(const contract::TaskEnd& task);
+  void hear(const contract::TasksEnded& tasks);
   void hear(const contract::Stuck& stuck);
   void hear(const contract::Work& work);
   void hear(const contract::DatabaseState& database);

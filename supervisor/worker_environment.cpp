@@ -24,6 +24,7 @@ std::vector<std::string> worker_environment(
   for (const char* name :
        {contract::kSupervisorFdVariable,
         contract::kSlotFdVariable,
+        contract::kBoardFdVariable,
         contract::kWorkerIdVariable,
         contract::kSlotVariable,
         contract::kRevisionVariable,

@@ -31,7 +31,7 @@ std::vector<std::string> worker_arguments(const WorkerSpec& spec) {
       .parent = getpid(),
       .user = {},
       .oom_score_adj = kOomScore,
-      .close_from = static_cast<unsigned>(contract::kSlotFd) + 1,
+      .close_from = static_cast<unsigned>(contract::kBoardFd) + 1,
   };
   return exec_shim_command("/proc/self/exe", shim, command);
 }
@@ -40,6 +40,7 @@ std::vector<std::pair<std::string, std::string>> contract_variables(const Worker
   std::vector<std::pair<std::string, std::string>> variables{
       {contract::kSupervisorFdVariable, std::to_string(contract::kSupervisorFd)},
       {contract::kSlotFdVariable, std::to_string(contract::kSlotFd)},
+      {contract::kBoardFdVariable, std::to_string(contract::kBoardFd)},
       {contract::kWorkerIdVariable, spec.worker_id.text()},
       {contract::kSlotVariable, spec.slot},
       {contract::kRevisionVariable, spec.revision},
@@ -83,13 +84,20 @@ Result<std::unique_ptr<WorkerProcess>> WorkerProcess::start(
     return fail(no_descriptor("Cannot make a socket for a worker."));
   }
   const UniqueFd theirs(ends[1]);
-  std::unique_ptr<WorkerProcess> worker(new WorkerProcess(UniqueFd(ends[0]), std::move(events)));
+  UniqueFd ours(ends[0]);
   if (pipe2(ends, O_CLOEXEC) != 0) {
     return fail(no_descriptor("Cannot make a pipe for a worker."));
   }
   UniqueFd output(ends[0]);
   const UniqueFd their_output(ends[1]);  // blocks: programs do not expect anything else
   fcntl(output.get(), F_SETFL, O_NONBLOCK);
+  const auto shared = contract::Board::make();
+  if (!shared) return tl::unexpected(shared.error());
+  auto board = contract::Board::open(shared->get());
+  if (!board) return tl::unexpected(std::move(board.error()));
+  std::unique_ptr<WorkerProcess> worker(
+      new WorkerProcess(std::move(ours), std::move(*board), std::move(events))
+  );
   WorkerProcess* self = worker.get();
   auto child = uv::ChildProcess::start(
       loop,
@@ -101,7 +109,8 @@ Result<std::unique_ptr<WorkerProcess>> WorkerProcess::start(
            {{their_output.get(), STDOUT_FILENO},
             {their_output.get(), STDERR_FILENO},
             {theirs.get(), contract::kSupervisorFd},
-            {slot_lock.get(), contract::kSlotFd}},
+            {slot_lock.get(), contract::kSlotFd},
+            {shared->get(), contract::kBoardFd}},
        .new_session = true},
       [self](uv::ChildProcess::Exit exit) { self->on_exit(exit); }
   );

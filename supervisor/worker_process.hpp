@@ -5,10 +5,12 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/result.hpp"
 #include "base/strong.hpp"
 #include "base/unique_fd.hpp"
+#include "contract/board.hpp"
 #include "contract/messages.hpp"
 #include "settings/settings.hpp"
 #include "supervisor/worker_output.hpp"
@@ -44,6 +46,8 @@ class WorkerProcess {
   WorkerProcess& operator=(const WorkerProcess&) = delete;
 
   pid_t pid() const { return child_->pid(); }
+  // Message ids of the tasks whose handlers run, or ran when it died.
+  std::vector<std::int64_t> running() const { return board_.running(); }
   // Never waits. A worker that does not read loses the message and is found by the watchdog.
   void send(const contract::FromSupervisor& message);
   // Takes what lies in the socket, before a judgement that depends on it.
@@ -55,11 +59,12 @@ class WorkerProcess {
   void abort();
 
  private:
-  WorkerProcess(UniqueFd socket, Events events)
-      : socket_(std::move(socket)), events_(std::move(events)) {}
+  WorkerProcess(UniqueFd socket, contract::Board board, Events events)
+      : socket_(std::move(socket)), board_(std::move(board)), events_(std::move(events)) {}
   void on_exit(uv::ChildProcess::Exit exit);
 
   UniqueFd socket_;
+  contract::Board board_;
   Events events_;
   bool ended_ = false;  // the socket: its end was seen, or rubbish
   std::optional<uv::Poll> poll_;

@@ -28,7 +28,7 @@ Error broken_contract(const char* name, const std::string& value) {
 Result<int> descriptor(const char* name, const std::string& value) {
   int fd = -1;
   const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), fd);
-  // A handler's child that inherited either would keep the supervisor from seeing our end.
+  // A handler's child that inherited one would keep the supervisor from seeing our end.
   const bool usable = error == std::errc() && end == value.data() + value.size() && fd > 2 &&
                       ::fcntl(fd, F_SETFD, FD_CLOEXEC) == 0;
   if (!usable) return fail(broken_contract(name, value));
@@ -58,6 +58,13 @@ Result<Identity> adopt_identity(const detail::WorkerPlan& plan) {
   if (const auto slot = variable(contract::kSlotFdVariable)) {
     if (const auto lock = descriptor(contract::kSlotFdVariable, *slot); !lock)
       return fail(lock.error());
+  }
+  if (const auto place = variable(contract::kBoardFdVariable)) {
+    const auto shared = descriptor(contract::kBoardFdVariable, *place);
+    if (!shared) return fail(shared.error());
+    auto board = contract::Board::open(*shared);
+    if (!board) return fail(board.error());
+    *identity.board = std::move(*board);
   }
   const std::string protocol = variable(contract::kProtocolVariable).value_or("");
   if (protocol != std::to_string(contract::kProtocol)) {

@@ -3,11 +3,13 @@
 
 #include <pgflow/detail/worker_plan.hpp>
 
+#include <memory>
 #include <optional>
 #include <string>
 
 #include "base/result.hpp"
 #include "base/strong.hpp"
+#include "contract/board.hpp"
 
 namespace pgflow::worker {
 
@@ -16,6 +18,9 @@ struct Identity {
   std::string function_name;
   std::optional<int> supervisor_socket;
   std::optional<std::string> revision;
+  // Where the supervisor sees which tasks run.
+  std::shared_ptr<contract::Board> board =
+      std::make_shared<contract::Board>(contract::Board::of_our_own());
   bool guest = false;  // a thread of somebody else's program, whose signals are not ours
 
   bool supervised() const { return supervisor_socket.has_value(); }

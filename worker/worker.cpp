@@ -37,6 +37,9 @@ constexpr auto kCancelGrace = 5s;
 constexpr auto kStuckLimit = 15s;
 // For the last words to the database. Shorter than the margin before a supervisor kills.
 constexpr auto kLastWords = 2s;
+// A task that was claimed ahead is given back when no handler has come to it for so long: its
+// timeout counts from the claim in the database.
+constexpr auto kLongestWait = 250ms;
 constexpr auto kPingInterval = 1s;
 // A permission to come back may get lost when a socket is full.
 constexpr auto kAskAgain = 10s;
@@ -424,8 +427,7 @@ void Worker::run(store::ClaimedTask claimed) {
       .attempt = claimed.attempt,
       .max_attempts = claimed.max_attempts,
   };
-  task->began = now;
-  task->deadline = task->next_check = now + claimed.timeout;
+  task->claimed_at = now;
   task->claimed = std::move(claimed);
   const Ticket ticket = ++next_ticket_;
   tasks_.emplace(ticket, task);
@@ -439,28 +441,34 @@ void Worker::run(store::ClaimedTask claimed) {
   const auto step = steps_.find(task->claimed.step_slug);
   if (step == steps_.end()) PGFLOW_BUG("a verified flow gave a task of an unknown step");
   task->step = step->second;
-  report(contract::TaskStart{
-      .msg_id = task->info.msg_id,
-      .run_id = task->info.run_id,
-      .step_slug = task->info.step_slug,
-      .task_index = task->info.task_index,
-      .attempt = task->info.attempt,
+  pool_.queue(ticket, [this, ticket, task](LazyResources& resources) {
+    run_handler(ticket, task, resources);
   });
-  pool_.submit([this, ticket, task](LazyResources& resources) {
-    TaskLogger logger(task->info);
-    StepOutcome outcome = run_step(
-        {.step = *task->step,
-         .task = task->info,
-         .input = input_of(*task->step, task->claimed),
-         .flow_input = task->claimed.flow_input.value_or(""),
-         .timeout = task->claimed.timeout,
-         .deadline = task->deadline,
-         .stop = task->stop,
-         .log = logger},
-        resources
-    );
-    mailbox_.post({ticket, std::move(outcome)});
-  });
+}
+
+// On a pool thread.
+void Worker::run_handler(
+    Ticket ticket, const std::shared_ptr<Task>& task, LazyResources& resources
+) {
+  // Lost while it waited: nobody wants to know how it would end.
+  if (task->stop.reason() != StopReason::none) return void(mailbox_.post({ticket, {}, {}}));
+  const auto now = SteadyClock::now();
+  task->began = now;
+  TaskLogger logger(task->info);
+  identity_.board->begin(resources.place(), task->info.msg_id);
+  StepOutcome outcome = run_step(
+      {.step = *task->step,
+       .task = task->info,
+       .input = input_of(*task->step, task->claimed),
+       .flow_input = task->claimed.flow_input.value_or(""),
+       .timeout = task->claimed.timeout,
+       .deadline = now + task->claimed.timeout,
+       .stop = task->stop,
+       .log = logger},
+      resources
+  );
+  identity_.board->end(resources.place());
+  mailbox_.post({ticket, std::move(outcome), SteadyClock::now() - now});
 }
 
 void Worker::settle() {
@@ -528,6 +536,7 @@ void Worker::settled(const Batch& batch, const Result<std::vector<store::Settled
     proven();
     wake_others(batch, *result);
     for (std::size_t i = 0; i < batch.size(); ++i) end_task(batch[i], result->at(i).outcome);
+    tell_ended();
     return after_settling();
   }
   if (!is_data_error(result.error())) return failed_query(result.error(), "settling");
@@ -544,6 +553,7 @@ void Worker::given_back(const Batch& batch, const Result<int>& count) {
   released_ += *count;
   report(contract::Work{plan_.queue_name});
   for (const Ticket ticket : batch) end_task(ticket, store::SettleOutcome::applied);
+  tell_ended();
   after_settling();
 }
 
@@ -607,13 +617,15 @@ void Worker::refuse_outcome(Task& task, const Error& why) {
 void Worker::end_task(Ticket ticket, store::SettleOutcome result) {
   const auto task = tasks_.extract(ticket).mapped();
   const StepOutcome& outcome = *task->outcome;
-  const Milliseconds took = since(task->began);
+  const auto took = std::chrono::duration_cast<Milliseconds>(task->ran);
   const bool applied =
       result == store::SettleOutcome::applied || result == store::SettleOutcome::already;
   const bool failed =
       outcome.kind == StepOutcome::Kind::failed || outcome.kind == StepOutcome::Kind::permanent;
   const bool is_surprise = !applied && !task->is_lost;
+  ended_[applied ? text_of(outcome.kind) : store::name(result)].push_back(took.count());
   const auto level = is_surprise || failed ? log::Level::warn : log::Level::debug;
+  if (!log::enabled(level)) return;
   std::vector<log::Field> fields{
       log::Field("step", task->info.step_slug),
       log::Field("run_id", task->info.run_id),
@@ -627,11 +639,18 @@ void Worker::end_task(Ticket ticket, store::SettleOutcome result) {
   constexpr std::size_t kShown = 200;
   if (failed) fields.emplace_back("error", std::string_view(outcome.text).substr(0, kShown));
   log::write(level, applied ? "task.ended" : "task.not_ours_any_more", fields);
-  report(contract::TaskEnd{
-      .msg_id = task->info.msg_id,
-      .outcome = std::string(applied ? text_of(outcome.kind) : store::name(result)),
-      .milliseconds = took.count(),
-  });
+}
+
+void Worker::tell_ended() {
+  constexpr auto kMost = static_cast<std::ptrdiff_t>(contract::TasksEnded::kMost);
+  for (const auto& [outcome, took] : ended_) {
+    for (auto from = took.begin(); from != took.end();) {
+      const auto to = from + std::min(kMost, took.end() - from);
+      report(contract::TasksEnded{.outcome = std::string(outcome), .milliseconds = {from, to}});
+      from = to;
+    }
+  }
+  ended_.clear();
 }
 
 void Worker::find_lost_claims() {
@@ -678,6 +697,9 @@ void Worker::failed_query(const Error& why, std::string_view doing) {
 // --- handlers
 
 void Worker::on_ended(std::vector<Ended> ended) {
+  SteadyClock::duration ran{};
+  for (const Ended& end : ended) ran += end.ran;
+  window_.ended(static_cast<int>(ended.size()), ran, SteadyClock::now());
   for (Ended& end : ended) {
     if (const auto code = end.outcome.end_worker; code && state_ == State::polling) {
       drain(*code, kShutdownLimit, end.outcome.text);
@@ -689,6 +711,7 @@ void Worker::on_ended(std::vector<Ended> ended) {
       continue;
     }
     found->second->outcome = std::move(end.outcome);
+    found->second->ran = end.ran;
     hand_over(end.ticket);
   }
   // With no handler left, only the database can keep a drain from its end; not for ever.
@@ -703,6 +726,7 @@ void Worker::hand_over(Ticket ticket) {
   if (!tasks_.at(ticket)->is_lost) return unsettled_.push_back(ticket);
   // Not even to be refused: the message may be in our hands again, with its next attempt.
   end_task(ticket, store::SettleOutcome::superseded);
+  tell_ended();
   look_due_ = true;
 }
 
@@ -736,40 +760,70 @@ void Worker::on_lost(store::TaskInHand lost) {
 void Worker::check_deadlines() {
   const auto now = SteadyClock::now();
   bool found_stuck = false;
+  bool waits_too_long = false;
   for (const auto& [ticket, task] : tasks_) {
-    if (task->outcome || task->next_check > now) continue;
+    if (task->outcome || next_check(*task) > now) continue;
+    const auto began = task->began.load();
+    if (began == SteadyClock::time_point()) {
+      waits_too_long = true;
+      continue;
+    }
     const std::array<log::Field, 4> fields{
         log::Field("run_id", task->info.run_id),
         log::Field("msg_id", task->claimed.msg_id),
         log::Field("attempt", task->info.attempt),
         log::Field("timeout_s", task->claimed.timeout.count()),
     };
-    if (task->next_check == task->deadline) {
+    if (!task->grace_ends) {
       log::write(log::Level::warn, "task.timed_out", fields);
       request_stop(task, StopReason::timeout);
-      task->next_check = now + kCancelGrace + task->step->stop_grace;
+      task->grace_ends = now + kCancelGrace + task->step->stop_grace;
     } else {
       // A thread cannot be killed, so the process has to end for it.
       log::write(log::Level::error, "task.ignores_its_deadline", fields);
       report(contract::Stuck{
-          .msg_id = task->info.msg_id, .over_milliseconds = since(task->deadline).count()
+          .msg_id = task->info.msg_id,
+          .run_id = task->info.run_id,
+          .task_index = task->info.task_index,
+          .over_milliseconds = since(began + task->claimed.timeout).count(),
       });
-      task->next_check = kNever;
       task->is_stuck = found_stuck = true;
     }
   }
+  if (waits_too_long) give_back_waiting();
   arm_deadlines();
   if (found_stuck) {
     if (state_ == State::polling)
       drain(ExitCode::handler_stuck, kStuckLimit, "a handler ignores its deadline");
     check_idle();
   }
+  pump();
+}
+
+// When something about this task may be due.
+SteadyClock::time_point Worker::next_check(const Task& task) {
+  if (task.is_stuck) return kNever;
+  if (task.grace_ends) return *task.grace_ends;
+  const auto began = task.began.load();
+  return began == SteadyClock::time_point() ? task.claimed_at + kLongestWait
+                                            : began + task.claimed.timeout;
+}
+
+// What was claimed ahead and has not begun: others may have free handlers.
+void Worker::give_back_waiting() {
+  window_.close();
+  for (const Ticket ticket : pool_.take_back()) {
+    const auto& task = tasks_.at(ticket);
+    if (task->outcome) continue;
+    task->outcome.emplace();
+    hand_over(ticket);
+  }
 }
 
 void Worker::arm_deadlines() {
   auto nearest = kNever;
   for (const auto& [ticket, task] : tasks_) {
-    if (!task->outcome) nearest = std::min(nearest, task->next_check);
+    if (!task->outcome) nearest = std::min(nearest, next_check(*task));
   }
   if (nearest == kNever) return deadline_timer_.stop();
   deadline_timer_.start(until(nearest));
@@ -811,7 +865,9 @@ void Worker::drain(ExitCode code, std::optional<Milliseconds> limit, std::string
     const auto deadline = SteadyClock::now() + *limit;
     drain_deadline_ = std::min(drain_deadline_.value_or(deadline), deadline);
   }
+  give_back_waiting();
   handle(Event::drain);
+  pump();
 }
 
 void Worker::limit_phase(Milliseconds limit) {

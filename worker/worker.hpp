@@ -3,6 +3,7 @@
 
 #include <pgflow/detail/worker_plan.hpp>
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <map>
@@ -16,6 +17,7 @@
 #include "uv/mailbox.hpp"
 #include "uv/signal.hpp"
 #include "uv/timer.hpp"
+#include "worker/claim_window.hpp"
 #include "worker/handler_pool.hpp"
 #include "worker/heartbeat.hpp"
 #include "worker/identity.hpp"
@@ -46,14 +48,16 @@ class Worker {
     store::ClaimedTask claimed;
     TaskInfo info;
     const StepDefinition* step;
-    SteadyClock::time_point began;
-    SteadyClock::time_point deadline;
+    SteadyClock::time_point claimed_at;
+    // When its handler began, as the handler's thread says; the epoch: it waits for its turn.
+    std::atomic<SteadyClock::time_point> began{SteadyClock::time_point()};
     TaskStop stop;
     // Loop thread only.
-    std::optional<StepOutcome> outcome;  // empty: its handler runs
-    SteadyClock::time_point next_check;  // of the deadline; far away once nothing is left to do
-    bool is_stuck = false;               // has ignored its deadline and the stop token
-    bool is_lost = false;                // not ours any more: its end concerns nobody
+    std::optional<StepOutcome> outcome;                 // empty: its handler runs, or waits
+    SteadyClock::duration ran{};                        // its handler, when it has ended
+    std::optional<SteadyClock::time_point> grace_ends;  // it was told that its time is over
+    bool is_stuck = false;  // has ignored its deadline and the stop token
+    bool is_lost = false;   // not ours any more: its end concerns nobody
   };
   using Ticket =
       std::uint64_t;  // a task's number here: a message id comes back with its next attempt
@@ -61,6 +65,7 @@ class Worker {
   struct Ended {
     Ticket ticket;
     StepOutcome outcome;
+    SteadyClock::duration ran{};  // its handler
   };
 
   void handle(Event event);
@@ -85,12 +90,14 @@ class Worker {
   void wake();
   void wake_others(const Batch& batch, const std::vector<store::Settled>& results);
   void run(store::ClaimedTask claimed);
+  void run_handler(Ticket ticket, const std::shared_ptr<Task>& task, LazyResources& resources);
   void settle();
   void settled(const Batch& batch, const Result<std::vector<store::Settled>>& result);
   void given_back(const Batch& batch, const Result<int>& count);
   void after_settling();
   void refuse_outcome(Task& task, const Error& why);
   void end_task(Ticket ticket, store::SettleOutcome result);
+  void tell_ended();
   void find_lost_claims();
   void say_goodbye();
   void failed_query(const Error& why, std::string_view doing);
@@ -102,6 +109,8 @@ class Worker {
   void on_lost(store::TaskInHand lost);
   void check_deadlines();
   void arm_deadlines();
+  static SteadyClock::time_point next_check(const Task& task);
+  void give_back_waiting();
   void request_stop(const std::shared_ptr<Task>& task, StopReason reason);
 
   // Ending.
@@ -122,7 +131,9 @@ class Worker {
 
   int running() const;  // handlers
   bool only_stuck_ones_run() const;
-  int free_slots() const { return concurrency_ - static_cast<int>(tasks_.size()); }
+  int free_slots() const {
+    return concurrency_ + window_.ahead(concurrency_) - static_cast<int>(tasks_.size());
+  }
 
   uv::Loop& loop_;
   // Immutable after construction.
@@ -149,6 +160,8 @@ class Worker {
   Ticket next_ticket_ = 0;
   std::map<Ticket, std::shared_ptr<Task>> tasks_;
   std::vector<Ticket> unsettled_;  // ended, in the order of their ends, not in a batch yet
+  std::map<std::string_view, std::vector<std::int64_t>>
+      ended_;  // milliseconds by outcome, not told yet
   int abandoned_ = 0;
 
   // The work connection.
@@ -166,6 +179,7 @@ class Worker {
   SteadyClock::time_point start_limit_;
 
   PollPace pace_;
+  ClaimWindow window_;
   StrayMessages strays_;
   uv::Timer phase_timer_;
   uv::Timer poll_timer_;

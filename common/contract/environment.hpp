@@ -12,6 +12,7 @@ inline constexpr int kProtocol = 1;
 // Variables. A worker is supervised exactly when kSupervisorFdVariable is set.
 inline constexpr const char* kSupervisorFdVariable = "PGFLOW_SUPERVISOR_FD";
 inline constexpr const char* kSlotFdVariable = "PGFLOW_SLOT_FD";
+inline constexpr const char* kBoardFdVariable = "PGFLOW_BOARD_FD";
 inline constexpr const char* kWorkerIdVariable = "PGFLOW_WORKER_ID";
 inline constexpr const char* kSlotVariable = "PGFLOW_SLOT";
 inline constexpr const char* kRevisionVariable = "PGFLOW_REVISION";
@@ -20,10 +21,11 @@ inline constexpr const char* kProtocolVariable = "PGFLOW_PROTOCOL";
 inline constexpr const char* kLogColourVariable = "PGFLOW_LOG_COLOUR";
 inline constexpr const char* kDatabaseUrlVariable = "DATABASE_URL";
 
-// Descriptors: the message socket, and the slot's lock, which lives exactly as long as the worker.
-// The worker sets CLOEXEC on both before it does anything else.
+// Descriptors: the message socket, the slot's lock, which lives exactly as long as the worker, and
+// the board (contract/board.hpp). The worker sets CLOEXEC on all before it does anything else.
 inline constexpr int kSupervisorFd = 3;
 inline constexpr int kSlotFd = 4;
+inline constexpr int kBoardFd = 5;
 
 // Arguments of a worker program.
 inline constexpr const char* kDescribeFlag = "--pgflow-describe";

@@ -31,11 +31,8 @@ constexpr std::string_view type_of(const Ready*) {
 constexpr std::string_view type_of(const Ping*) {
   return "PING";
 }
-constexpr std::string_view type_of(const TaskStart*) {
-  return "TASK_START";
-}
-constexpr std::string_view type_of(const TaskEnd*) {
-  return "TASK_END";
+constexpr std::string_view type_of(const TasksEnded*) {
+  return "TASKS_ENDED";
 }
 constexpr std::string_view type_of(const Stuck*) {
   return "STUCK";
@@ -86,13 +83,11 @@ void visit_members(Fields& fields, Message& m) {
     fields("loop_seq", m.loop_seq), fields("hb_seq", m.heartbeat_seq);
     fields("inflight", m.in_flight), fields("concurrency", m.concurrency);
     fields("rss", m.rss_bytes);
-  } else if constexpr (std::is_same_v<T, TaskStart>) {
-    fields("msg_id", m.msg_id), fields("run_id", m.run_id), fields("step", m.step_slug);
-    fields("task_index", m.task_index), fields("attempt", m.attempt);
-  } else if constexpr (std::is_same_v<T, TaskEnd>) {
-    fields("msg_id", m.msg_id), fields("outcome", m.outcome), fields("ms", m.milliseconds);
+  } else if constexpr (std::is_same_v<T, TasksEnded>) {
+    fields("outcome", m.outcome), fields("ms", m.milliseconds);
   } else if constexpr (std::is_same_v<T, Stuck>) {
-    fields("msg_id", m.msg_id), fields("over_ms", m.over_milliseconds);
+    fields("msg_id", m.msg_id), fields("run_id", m.run_id), fields("task_index", m.task_index);
+    fields("over_ms", m.over_milliseconds);
   } else if constexpr (std::is_same_v<T, Work>) {
     fields("queue", m.queue_name);
   } else if constexpr (std::is_same_v<T, DatabaseState>) {
@@ -128,6 +123,11 @@ struct WriteFields {
   template <std::integral T>
   void operator()(std::string_view name, T number) {
     writer.key(name).integer(static_cast<std::int64_t>(number));
+  }
+  void operator()(std::string_view name, const std::vector<std::int64_t>& numbers) {
+    writer.key(name).begin_array();
+    for (const std::int64_t number : numbers) writer.integer(number);
+    writer.end_array();
   }
   template <class T>
   void operator()(std::string_view name, const std::optional<T>& value) {
@@ -186,6 +186,16 @@ struct ReadFields {
     const auto value = node->as_int64();
     if (!value || !std::in_range<T>(*value)) return wrong(name, "an integer");
     number = static_cast<T>(*value);
+  }
+  void operator()(std::string_view name, std::vector<std::int64_t>& numbers) {
+    const auto* node = member(name);
+    if (node == nullptr) return;
+    if (node->type != json::Type::array) return wrong(name, "an array of integers");
+    for (const auto& item : node->items) {
+      const auto value = item.as_int64();
+      if (!value) return wrong(name, "an array of integers");
+      numbers.push_back(*value);
+    }
   }
   template <class T>
   void operator()(std::string_view name, std::optional<T>& value) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "base/result.hpp"
 
@@ -44,26 +45,19 @@ struct Ping {
   std::int64_t rss_bytes = 0;
   bool operator==(const Ping&) const = default;
 };
-// Before a handler runs.
-struct TaskStart {
-  std::int64_t msg_id = 0;
-  std::string run_id;
-  std::string step_slug;
-  int task_index = 0;
-  int attempt = 0;
-  bool operator==(const TaskStart&) const = default;
-};
-// After the outcome is committed.
-struct TaskEnd {
-  std::int64_t msg_id = 0;
+// After an outcome of some tasks is committed. What runs is not told but stands on the board.
+struct TasksEnded {
+  static constexpr std::size_t kMost = 1'000;  // in one packet
   std::string outcome;  // completed | failed | released | …: for people and counters only
-  std::int64_t milliseconds = 0;
-  bool operator==(const TaskEnd&) const = default;
+  std::vector<std::int64_t> milliseconds;  // of each
+  bool operator==(const TasksEnded&) const = default;
 };
 // A handler ignored its deadline and its stop token. The worker claims no more, fails that attempt,
 // and exits 82.
 struct Stuck {
   std::int64_t msg_id = 0;
+  std::string run_id;
+  int task_index = 0;
   std::int64_t over_milliseconds = 0;  // since the deadline
   bool operator==(const Stuck&) const = default;
 };
@@ -135,8 +129,7 @@ using FromWorker = std::variant<
     Hello,
     Ready,
     Ping,
-    TaskStart,
-    TaskEnd,
+    TasksEnded,
     Stuck,
     Work,
     DatabaseState,

@@ -279,14 +279,16 @@ void Metrics::worker_exited(
   if (reason == "hung") counters_->watchdog_kills.Add(pool_labels(flow, step)).Increment();
 }
 
-void Metrics::task_ended(
+void Metrics::tasks_ended(
     const std::string& flow,
     const std::string& step,
     const std::string& outcome,
-    std::chrono::milliseconds took
+    std::span<const std::int64_t> milliseconds
 ) {
-  counters_->tasks.Add(with(pool_labels(flow, step), "outcome", outcome)).Increment();
-  counters_->task_seconds.Add(pool_labels(flow, step), kLong).Observe(seconds(took));
+  counters_->tasks.Add(with(pool_labels(flow, step), "outcome", outcome))
+      .Increment(static_cast<double>(milliseconds.size()));
+  prometheus::Histogram& took = counters_->task_seconds.Add(pool_labels(flow, step), kLong);
+  for (const std::int64_t each : milliseconds) took.Observe(static_cast<double>(each) / 1000);
 }
 
 void Metrics::released(std::chrono::milliseconds after) {

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,11 +36,11 @@ class Metrics {
   void worker_started(const std::string& flow, const std::string& step);
   void worker_not_started(const std::string& flow, const std::string& step);
   void worker_exited(const std::string& flow, const std::string& step, const std::string& reason);
-  void task_ended(
+  void tasks_ended(
       const std::string& flow,
       const std::string& step,
       const std::string& outcome,
-      std::chrono::milliseconds took
+      std::span<const std::int64_t> milliseconds
   );
   // A dead worker's tasks are back, so long after its end was seen.
   void released(std::chrono::milliseconds after);

@@ -5,11 +5,13 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <optional>
 
 #include "base/strong.hpp"
 #include "base/unique_fd.hpp"
+#include "contract/board.hpp"
 #include "contract/environment.hpp"
 #include "contract/messages.hpp"
 #include "integration/worker_harness.hpp"
@@ -26,12 +28,13 @@ class Supervised {
       const ProbeBench& bench, const std::string& shape = "", std::optional<int> output = {}
   ) {
     REQUIRE(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets_.data()) == 0);
-    std::vector<std::pair<int, int>> descriptors{{sockets_[1], 3}, {0, 4}};
+    std::vector<std::pair<int, int>> descriptors{{sockets_[1], 3}, {0, 4}, {board_fd_.get(), 5}};
     if (output) descriptors.insert(descriptors.end(), {{*output, 1}, {*output, 2}});
     worker = bench.start(
         {"--pgflow-worker", "--flow", "probeV1", "--step", "work"},
         {{"PGFLOW_SUPERVISOR_FD", "3"},
          {"PGFLOW_SLOT_FD", "4"},
+         {"PGFLOW_BOARD_FD", "5"},
          {"PGFLOW_WORKER_ID", worker_id},
          {"PGFLOW_SLOT", "probeV1/work#1"},
          {"PGFLOW_REVISION", "r1"},
@@ -83,7 +86,12 @@ class Supervised {
   std::unique_ptr<Process> worker;
 
  private:
+  // Above those that it is copied to.
+  const UniqueFd board_fd_{::fcntl(contract::Board::make()->get(), F_DUPFD_CLOEXEC, 10)};
   std::array<int, 2> sockets_{-1, -1};
+
+ public:
+  contract::Board board = *contract::Board::open(board_fd_.get());
 };
 
 }  // namespace
@@ -118,13 +126,9 @@ TEST_CASE(
   );
 
   const std::string run = bench.run("finish");
-  const auto start = supervised.await<contract::TaskStart>();
-  CHECK(start.run_id == run);
-  CHECK(start.step_slug == "work");
-  CHECK(start.attempt == 1);
-  const auto end = supervised.await<contract::TaskEnd>();
-  CHECK(end.msg_id == start.msg_id);
-  CHECK(end.outcome == "completed");
+  const auto ended = supervised.await<contract::TasksEnded>();
+  CHECK(ended.outcome == "completed");
+  CHECK(ended.milliseconds.size() == 1);
   CHECK(bench.task(run, "status") == "completed");
 
   const auto ping = supervised.await<contract::Ping>();
@@ -134,6 +138,29 @@ TEST_CASE(
   supervised.send(contract::Drain{.deadline_milliseconds = 5000, .reason = "test"});
   CHECK(supervised.await<contract::Drained>() == contract::Drained{.clean = true, .released = 0});
   CHECK(supervised.worker->wait(5s) == 0);
+}
+
+TEST_CASE("the board shows which handlers run", "[worker][supervised]") {
+  const ProbeBench bench;
+  Supervised supervised(bench);
+  supervised.welcome(2);
+  const auto id = [&](const std::string& run) {
+    return std::stoll(bench.database.value(
+        "select message_id from pgflow.step_tasks where step_slug = 'work' and run_id = '" + run +
+        "'"
+    ));
+  };
+  std::vector<std::int64_t> two{id(bench.run("wait", "one")), id(bench.run("wait", "two"))};
+  bench.run("wait", "three");
+  eventually("two run, the third waits", 10s, [&] {
+    auto running = supervised.board.running();
+    std::sort(running.begin(), running.end());
+    return running == two;
+  });
+  bench.open_gate();
+  eventually("none runs", 10s, [&] {
+    return bench.count_noted("end") == 3 && supervised.board.running().empty();
+  });
 }
 
 TEST_CASE("concurrency is the supervisor's, and changes while tasks run", "[worker][supervised]") {

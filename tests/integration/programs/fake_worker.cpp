@@ -15,6 +15,7 @@
 #include <memory>
 #include <string>
 
+#include "contract/board.hpp"
 #include "contract/environment.hpp"
 #include "contract/messages.hpp"
 
@@ -90,20 +91,15 @@ void run(PGconn* connection, const std::string& sql, auto row) {
   PQclear(result);
 }
 
-// Claims up to `count` tasks and says that their handlers run.
+// Claims up to `count` tasks and writes on the board that their handlers run.
 void claim(PGconn* connection, const std::string& step, int count) {
+  static auto board = *Board::open(kBoardFd);
   run(connection,
-      "select msg_id, run_id, task_index, attempt from pgflow.read_and_claim('fake__" + step +
-          "', 'fake', '" + step + "', '" + variable(kWorkerIdVariable) + "', " +
-          std::to_string(count) + ") where outcome = 'claimed'",
+      "select msg_id from pgflow.read_and_claim('fake__" + step + "', 'fake', '" + step + "', '" +
+          variable(kWorkerIdVariable) + "', " + std::to_string(count) +
+          ") where outcome = 'claimed'",
       [&](PGresult* result, int i) {
-        say(TaskStart{
-            std::atoll(PQgetvalue(result, i, 0)),
-            PQgetvalue(result, i, 1),
-            step,
-            std::atoi(PQgetvalue(result, i, 2)),
-            std::atoi(PQgetvalue(result, i, 3))
-        });
+        board.begin(static_cast<std::size_t>(i), std::atoll(PQgetvalue(result, i, 0)));
       });
 }
 
@@ -126,7 +122,7 @@ int main(int argc, char** argv) {
   if (is("daemon")) {  // a child that outlives the worker unless somebody sweeps
     if (fork() == 0) {
       setsid();
-      for (int fd = 0; fd < 5; ++fd) close(fd);
+      for (int fd = 0; fd <= kBoardFd; ++fd) close(fd);
       for (;;) pause();
     }
   }

@@ -28,9 +28,9 @@ TEST_CASE("every message of a worker survives its packet", "[contract]") {
   survives(Ping{18446744073709, 18446744073710, 3, 4, 12'345'678'901});
   survives(ExternalTerm{15});
   survives(DatabaseWant{});
-  survives(TaskStart{9'007'199'254'740'993, "0b5c51ae-6c0e-4d8e-b0ae-7f1d6a1f5a55", "a", 7, 2});
-  survives(TaskEnd{-1, "completed", 0});
-  survives(Stuck{9'007'199'254'740'993, 5'000});
+  survives(TasksEnded{"completed", {0, 9'007'199'254'740'993, -1}});
+  survives(TasksEnded{"failed", {}});
+  survives(Stuck{9'007'199'254'740'993, "0b5c51ae-6c0e-4d8e-b0ae-7f1d6a1f5a55", 7, 5'000});
   survives(Work{"communitythreadsv1__deliverslack"});
   survives(DatabaseState{true});
   survives(Drained{false, 4});

@@ -13,7 +13,7 @@ namespace {
 LastMoments last(uv::ChildProcess::Exit exit, int tasks) {
   LastMoments moments;
   moments.exit = exit;
-  for (int i = 1; i <= tasks; ++i) moments.in_flight[i].msg_id = i;
+  for (int i = 1; i <= tasks; ++i) moments.running.push_back(i);
   return moments;
 }
 

@@ -659,7 +659,7 @@ std::string all_metrics() {
   Metrics metrics;
   metrics.worker_started("f", "a");
   metrics.worker_exited("f", "a", "hung");
-  metrics.task_ended("f", "a", "failed", 20ms);
+  metrics.tasks_ended("f", "a", "failed", std::vector<std::int64_t>{20});
   metrics.released(3s);
   metrics.database_connected();
   metrics.database_connected();

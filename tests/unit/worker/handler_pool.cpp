@@ -19,6 +19,75 @@ TEST_CASE("no job waits for another, even above the pool's size", "[worker][hand
   together.wait();
 }
 
+TEST_CASE(
+    "queued jobs run in their turn, no more at once than the size", "[worker][handler_pool]"
+) {
+  std::mutex mutex;
+  std::vector<int> order;
+  std::atomic<int> running = 0;
+  std::atomic<int> most = 0;
+  {
+    HandlerPool pool({}, 3);
+    for (int i = 0; i < 300; ++i) {
+      pool.queue(static_cast<HandlerPool::Ticket>(i), [&, i](LazyResources& resources) {
+        const int now = ++running;
+        for (int seen = most; seen < now && !most.compare_exchange_weak(seen, now);) {
+        }
+        {
+          const std::lock_guard lock(mutex);
+          order.push_back(i);
+          CHECK(resources.place() < 3);
+        }
+        --running;
+      });
+    }
+  }
+  CHECK(most <= 3);
+  CHECK(std::set<int>(order.begin(), order.end()).size() == 300);
+}
+
+TEST_CASE(
+    "as many queued jobs run at once as the size allows, also when it grows",
+    "[worker][handler_pool]"
+) {
+  std::latch two(2);
+  std::latch five(5);
+  HandlerPool pool({}, 2);
+  for (int i = 0; i < 2; ++i) {
+    pool.queue(0, [&](LazyResources&) {
+      two.arrive_and_wait();
+      five.arrive_and_wait();
+    });
+  }
+  for (int i = 0; i < 3; ++i) pool.queue(1, [&](LazyResources&) { five.arrive_and_wait(); });
+  two.wait();
+  CHECK(pool.busy() == 2);
+  pool.resize(5);
+  five.wait();
+}
+
+TEST_CASE("what has not begun can be taken back", "[worker][handler_pool]") {
+  std::latch began(1);
+  std::latch goes_on(1);
+  std::atomic<int> ran = 0;
+  {
+    HandlerPool pool({}, 1);
+    pool.queue(1, [&](LazyResources&) {
+      began.count_down();
+      goes_on.wait();
+      ++ran;
+    });
+    began.wait();
+    for (HandlerPool::Ticket ticket : {2U, 3U, 4U})
+      pool.queue(ticket, [&](LazyResources&) { ++ran; });
+    CHECK(pool.take_back() == std::vector<HandlerPool::Ticket>{2, 3, 4});
+    CHECK(pool.take_back().empty());
+    pool.queue(5, [&](LazyResources&) { ++ran; });
+    goes_on.count_down();
+  }
+  CHECK(ran == 2);
+}
+
 TEST_CASE("a free thread takes the next job", "[worker][handler_pool]") {
   std::mutex mutex;
   std::set<std::thread::id> seen;

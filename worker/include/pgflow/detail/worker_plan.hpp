@@ -16,8 +16,9 @@ namespace pgflow {
 struct WorkerConfig {
   // Handlers at once, each on its own thread; at least 1.
   int max_concurrent = 10;
-  // Messages read at once, never more than handlers are free; at least 1.
-  int batch_size = 10;
+  // Messages read at once, at most; at least 1. A worker takes what its free handlers need, and of
+  // quick tasks what they will have begun some hundredths of a second later.
+  int batch_size = 1'000;
   // libpq's; "" takes DATABASE_URL, then EDGE_WORKER_DB_URL, then libpq's own variables.
   std::string connection_string{};
   // What poll_interval grows to while the queue stays empty; at least 1 s.
