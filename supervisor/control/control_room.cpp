@@ -305,6 +305,20 @@ void ControlRoom::follow_logs(HttpExchange& exchange) {
   logs_.follow(std::move(choice), exchange.stream("text/event-stream", std::move(text)));
 }
 
+// Whoever comes by TCP without a token does not hear what workers write: handlers say what they
+// like.
+Snapshot ControlRoom::shown_to(const HttpRequest& request) const {
+  Snapshot now = orders_.snapshot();
+  if (request.peer || !settings_.health.token.empty()) return now;
+  for (ExitView& exit : now.exits) exit.last_output.clear();
+  for (PoolView& pool : now.pools) {
+    for (SlotView& slot : pool.slots) {
+      if (slot.last_exit) slot.last_exit->last_output.clear();
+    }
+  }
+  return now;
+}
+
 HttpAnswer ControlRoom::look(Operation operation, const HttpRequest& request) const {
   switch (operation) {
     case Operation::startupz:
@@ -314,7 +328,7 @@ HttpAnswer ControlRoom::look(Operation operation, const HttpRequest& request) co
     case Operation::metrics:
       return {.content_type = std::string(kPrometheus), .body = metrics_.text(orders_.snapshot())};
     case Operation::exits:
-      return document(ExitsDocument{document_of(orders_.snapshot()).exits});
+      return document(ExitsDocument{document_of(shown_to(request)).exits});
     case Operation::events:
       return document(events_.remembered());
     case Operation::logs:
@@ -322,7 +336,7 @@ HttpAnswer ControlRoom::look(Operation operation, const HttpRequest& request) co
     case Operation::openapi:
       return {.body = openapi()};
     default:
-      return document(document_of(orders_.snapshot()));
+      return document(document_of(shown_to(request)));
   }
 }
 

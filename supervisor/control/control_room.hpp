@@ -67,6 +67,7 @@ class ControlRoom {
   void answer(HttpExchange& exchange);
   void follow(HttpExchange& exchange);
   void follow_logs(HttpExchange& exchange);
+  Snapshot shown_to(const HttpRequest& request) const;
   HttpAnswer look(Operation operation, const HttpRequest& request) const;
   HttpAnswer obey(const Match& match, const HttpRequest& request);
   Result<void> order(Operation operation, const Match& match, const OrderBody& body);

@@ -85,11 +85,12 @@ std::optional<HttpAnswer> TcpKeeper::refuse(const HttpRequest& request, const Ro
     answer.headers.emplace_back("WWW-Authenticate", "Bearer");
     return answer;
   }
-  if (route == nullptr || !route->is_order()) return std::nullopt;
+  const bool tells_output = route != nullptr && route->operation == Operation::logs;
+  if (route == nullptr || (!route->is_order() && !tells_output)) return std::nullopt;
   return problem(
       403,
       {"read_only",
-       "Orders are not taken here.",
+       tells_output ? "What workers write is not shown here." : "Orders are not taken here.",
        "This door has no token.",
        "Use the UNIX socket (`pgflow` does), or configure \"supervisor\": {\"health\": "
        "{\"token_env\": NAME}}."}

@@ -34,7 +34,8 @@ class SocketKeeper : public Doorkeeper {
   gid_t group_;
 };
 
-// TCP: no foreign web page (Host, Origin), no order without a token.
+// TCP: no foreign web page (Host, Origin); without a token no order and nothing of what workers
+// write.
 class TcpKeeper : public Doorkeeper {
  public:
   TcpKeeper(std::string token, std::vector<std::string> hosts)

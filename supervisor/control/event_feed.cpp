@@ -68,7 +68,10 @@ void EventFeed::show(Snapshot now) {
     const bool known = std::ranges::any_of(shown_.exits, [&](const ExitView& other) {
       return same(other, *exit);
     });
-    if (!known) tell("exit", to_json(document_of(*exit)));
+    if (known) continue;
+    ExitView heard = *exit;
+    heard.last_output.clear();  // events go to everybody
+    tell("exit", to_json(document_of(heard)));
   }
   for (const PoolView& pool : now.pools) {
     const PoolView* before = find(shown_, pool);

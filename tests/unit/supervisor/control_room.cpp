@@ -327,6 +327,7 @@ TEST_CASE("events tell what changed, to who asks and to who follows", "[control]
     ExitView& exit = view.exits.emplace_back();
     exit.worker_id = "w1";
     exit.signal = 9;
+    exit.last_output = {"famous last words"};
   });
   rig.on_loop(rig.changed);
   hears("event: exit\ndata: {");
@@ -336,7 +337,10 @@ TEST_CASE("events tell what changed, to who asks and to who follows", "[control]
   CHECK(events.front().event == "phase");
   CHECK(events.back().event == "slot");
   CHECK(events.back().id == static_cast<std::int64_t>(events.size()));
-  CHECK(from_json<ExitsDocument>(rig.ask({.path = "/v1/exits"}).body).exits.size() == 1);
+  const std::string exits = rig.ask({.path = "/v1/exits"}).body;
+  CHECK(from_json<ExitsDocument>(exits).exits.size() == 1);
+  CHECK(exits.find("famous last words") != std::string::npos);
+  CHECK(heard.find("famous last words") == std::string::npos);
 }
 
 TEST_CASE("the workers' lines are kept for who asks, and told to who follows", "[control]") {
@@ -552,9 +556,24 @@ TEST_CASE("the socket lets in its owner, root and whom the mode lets in", "[cont
 }
 
 TEST_CASE("TCP without a token reads and takes no order", "[control]") {
-  const Rig rig({.listen = "127.0.0.1:0", .token = "", .hosts = {}});
+  Rig rig({.listen = "127.0.0.1:0", .token = "", .hosts = {}});
+  rig.orders.change([](Snapshot& view) {
+    ExitView& exit = view.exits.emplace_back();
+    exit.last_output = {"famous last words"};
+    view.pools[0].slots[0].last_exit = exit;
+  });
+  for (const std::string path : {"/status", "/v1/status", "/v1/exits"}) {
+    CHECK(rig.ask({.path = path}).body.find("famous last words") != std::string::npos);
+    CHECK(rig.ask_tcp({.path = path}).body.find("famous last words") == std::string::npos);
+  }
   CHECK(rig.ask_tcp({.path = "/livez"}).status == 200);
   CHECK(rig.ask_tcp({.path = "/v1/status"}).status == 200);
+  // What handlers write may be anything.
+  for (const std::string path : {"/v1/logs", "/v1/logs?follow=1"}) {
+    const HttpReply logs = rig.ask_tcp({.path = path});
+    CHECK(logs.status == 403);
+    CHECK(problem_of(logs).type == "urn:pgflow:read_only");
+  }
   const HttpReply refused = rig.ask_tcp(order("/v1/pools/f/a/resume"));
   CHECK(refused.status == 403);
   CHECK(problem_of(refused).type == "urn:pgflow:read_only");
