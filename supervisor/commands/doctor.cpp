@@ -192,6 +192,36 @@ class Doctor {
     if (!loaded) return;
     settings_ = std::move(*loaded);
     state_dir(settings_->supervisor.state_dir);
+    processes();
+  }
+
+  // The kernel counts threads. Root is not limited, nor are its workers.
+  void processes() {
+    rlimit most{};
+    ::getrlimit(RLIMIT_NPROC, &most);
+    rlim_t workers = 0, threads = 0;
+    for (const settings::FlowSettings& flow : settings_->flows) {
+      for (const settings::StepSettings& step : flow.steps) {
+        const auto count = static_cast<rlim_t>(step.processes);
+        workers += count;
+        threads += count * static_cast<rlim_t>(1 + step.max_concurrent);
+      }
+    }
+    const bool is_limited = ::geteuid() != 0 && most.rlim_cur != RLIM_INFINITY;
+    const auto state = !is_limited || most.rlim_cur > threads ? kOk
+                       : most.rlim_cur > workers              ? kWarn
+                                                              : kFail;
+    add("PGF122",
+        "processes",
+        state,
+        is_limited ? fmt::format(
+                         "{} processes and threads at most; the config's workers have up to {}",
+                         most.rlim_cur,
+                         threads
+                     )
+                   : "as many processes as it likes",
+        "",
+        state == kOk ? "" : "ulimit -u, or LimitNPROC= in the supervisor's unit.");
   }
 
   void problems(

@@ -7,6 +7,7 @@
 #include "own_server.hpp"
 #include "supervisor/views.hpp"
 #include "support/pooler.hpp"
+#include "support/process_limit.hpp"
 
 using namespace pgflow;
 using namespace pgflow::cli;
@@ -244,6 +245,31 @@ TEST_CASE("too few descriptors fail", "[cli][doctor]") {
   const Examined result = examined({*code, process.out(), process.err()});
   CHECK(result.exit_code == 1);
   CHECK(contains(result.at("PGF121"), "fail: 100 open files at most"));
+}
+
+TEST_CASE("a limit of processes that the workers do not fit in is told", "[cli][doctor]") {
+  FlowDatabase database;
+  TemporaryFolder folder;
+  const std::string file = folder.path() + "/pgflow.json";
+  const auto result = [&](const std::string& processes) {
+    std::ofstream(file
+    ) << R"({"version": 1, "database": {"max_connections": 5000}, "flows": [{"slug": "f", "worker": {"command": ["/bin/true"]},)"
+      << R"("steps": {"a": {"max_concurrent": 4, "processes": )" << processes << "}}}]}";
+    give_to_limited_user(folder.path());
+    Command command = pgflow_command({"doctor", "-o", "json", "-d", database.url(), "-c", file});
+    std::vector<std::string> before = as_limited_user();
+    before.insert(before.end(), {"/usr/bin/prlimit", "--nproc=500"});
+    command.arguments.insert(command.arguments.begin(), before.begin(), before.end());
+    Process process(command);
+    const auto code = process.wait(30s);
+    REQUIRE(code.has_value());
+    return examined({*code, process.out(), process.err()}).at("PGF122");
+  };
+  CHECK(contains(result("99"), "ok: 500 processes and threads at most"));
+  CHECK(contains(
+      result("100"), "warn: 500 processes and threads at most; the config's workers have up to 500"
+  ));
+  CHECK(contains(result("500"), "fail: 500 processes"));
 }
 
 TEST_CASE("every check of doctor has its paragraph in docs/doctor.md", "[cli][doctor]") {
