@@ -884,7 +884,8 @@ void Worker::check_idle() {
 
 void Worker::cancel_handlers() {
   for (const auto& [ticket, task] : tasks_) {
-    if (!task->outcome) request_stop(task, StopReason::shutdown);
+    // A lost one was told already, by a thread that this one could overtake.
+    if (!task->outcome && !task->is_lost) request_stop(task, StopReason::shutdown);
   }
 }
 
