@@ -199,14 +199,29 @@ Result<void> ControlRoom::open_tcp() {
 }
 
 // A socket without its file is one that nobody can find: it is made again. What somebody has put
-// there instead stays.
+// there instead stays. A folder that is gone was perhaps moved: one made anew would be in its way.
 void ControlRoom::watch_socket() {
-  const auto file = file_at(settings_.control.socket);
-  if (file && file == socket_file_) return;
-  if (!std::exchange(told_lost_, true)) {
-    log::warn("control.socket_lost", {{"socket", settings_.control.socket.string()}});
+  const std::filesystem::path& socket = settings_.control.socket;
+  const auto file = file_at(socket);
+  if (file && file == socket_file_) {
+    told_lost_ = false;
+    return;
   }
-  if (file) return;
+  std::error_code ignored;
+  const bool has_folder = std::filesystem::exists(socket.parent_path(), ignored);
+  if (!std::exchange(told_lost_, true)) {
+    const std::string hint =
+        has_folder ? std::string(
+                         file ? "Remove what lies there; the socket is made again then."
+                              : "It is made again."
+                     )
+                   : fmt::format(
+                         "The folder {} is gone; put it back, or restart the supervisor.",
+                         socket.parent_path().string()
+                     );
+    log::warn("control.socket_lost", {{"socket", socket.string()}, {"hint", hint}});
+  }
+  if (file || !has_folder) return;
   socket_door_.close();
   if (open_socket()) told_lost_ = false;
 }

@@ -34,7 +34,8 @@ class ControlRoom {
   ControlRoom(const ControlRoom&) = delete;
   ControlRoom& operator=(const ControlRoom&) = delete;
 
-  // Opens the doors; the caller holds the lock of the state folder. Error kind "not_listening".
+  // Opens the doors; the caller holds the lock of the state folder. Error kinds "not_listening",
+  // "locked": another supervisor answers there.
   Result<void> open();
   // The snapshot may show something else now.
   void changed();

@@ -108,7 +108,9 @@ bool TcpKeeper::knows_host(std::string_view host) const {
 
 bool TcpKeeper::has_token(const HttpRequest& request) const {
   const std::string_view given = request.header("Authorization");
-  return given.starts_with(kBearer) && equal_in_constant_time(given.substr(kBearer.size()), token_);
+  return given.size() >= kBearer.size() &&
+         strncasecmp(given.data(), kBearer.data(), kBearer.size()) == 0 &&
+         equal_in_constant_time(given.substr(kBearer.size()), token_);
 }
 
 }  // namespace pgflow::supervisor

@@ -49,7 +49,13 @@ Result<UniqueFd> listen_at(const fs::path& path, unsigned mode) {
   if (lstat(path.c_str(), &found) == 0) {
     if (!S_ISSOCK(found.st_mode)) return cannot_listen(text, EEXIST, kHint);
     // Two state folders, one socket.
-    if (is_served(address)) return cannot_listen(text, EADDRINUSE, kHint);
+    if (is_served(address)) {
+      return fail(
+          {.kind = "locked",
+           .message = fmt::format("Another supervisor answers at {}.", text),
+           .hint = kHint}
+      );
+    }
     ::unlink(path.c_str());
   }
   UniqueFd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));

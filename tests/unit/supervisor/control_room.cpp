@@ -586,7 +586,13 @@ TEST_CASE("TCP with a token wants it for everything but the probes", "[control]"
   const HttpReply none = rig.ask_tcp({.path = "/v1/status"});
   CHECK(none.status == 401);
   CHECK(header(none, "WWW-Authenticate") == "Bearer");
-  for (const std::string token : {"Bearer secre", "Bearer secrett", "Bearer ", "secret"}) {
+  // The scheme has no case (RFC 9110, 11.1), the token has.
+  for (const std::string token : {"Bearer secret", "bearer secret", "BEARER secret"}) {
+    CAPTURE(token);
+    CHECK(rig.ask_tcp({.path = "/v1/status", .headers = {{"Authorization", token}}}).status == 200);
+  }
+  for (const std::string token :
+       {"Bearer secre", "Bearer secrett", "Bearer ", "secret", "Bearer SECRET", "Bearersecret"}) {
     CAPTURE(token);
     CHECK(rig.ask_tcp({.path = "/v1/status", .headers = {{"Authorization", token}}}).status == 401);
   }
@@ -616,6 +622,18 @@ TEST_CASE("a socket that somebody removed is made again", "[control]") {
   REQUIRE(rig.ask({.path = "/v1/status"}).status == 200);
   std::filesystem::remove(rig.socket());
   eventually("it is back", 5s, [&] { return std::filesystem::exists(rig.socket()); });
+  CHECK(rig.ask({.path = "/v1/status"}).status == 200);
+}
+
+TEST_CASE("a folder that was moved away can be moved back", "[control]") {
+  const Rig rig;
+  const std::filesystem::path folder = std::filesystem::path(rig.socket()).parent_path();
+  const std::filesystem::path elsewhere = folder.string() + ".moved";
+  std::filesystem::rename(folder, elsewhere);
+  const auto looked = std::chrono::steady_clock::now() + 1500ms;  // it looks every second
+  eventually("it has looked", 5s, [&] { return std::chrono::steady_clock::now() > looked; });
+  REQUIRE_FALSE(std::filesystem::exists(folder));
+  std::filesystem::rename(elsewhere, folder);
   CHECK(rig.ask({.path = "/v1/status"}).status == 200);
 }
 
@@ -653,7 +671,9 @@ TEST_CASE("a socket that somebody serves stays, one that nobody serves is replac
   const std::filesystem::path path = folder.path() + "/control.sock";
   auto first = listen_at(path, 0600);
   REQUIRE(first);
-  CHECK_FALSE(listen_at(path, 0600));
+  const auto second = listen_at(path, 0600);
+  REQUIRE_FALSE(second);
+  CHECK(second.error().kind == "locked");
   first->reset();
   CHECK(listen_at(path, 0600));
 }
