@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <fstream>
 #include <optional>
+#include <system_error>
 
 #include "json/value.hpp"
 #include "json/writer.hpp"
@@ -77,10 +78,16 @@ Result<ReleaseJournal> ReleaseJournal::open(const std::filesystem::path& file) {
   int unread = 0;
   for (std::string line; std::getline(lines, line);) unread += read_line(line, pending) ? 0 : 1;
   if (unread > 0) {
+    const std::filesystem::path kept = file.string() + ".unreadable";
+    std::error_code error;
+    std::filesystem::copy_file(
+        file, kept, std::filesystem::copy_options::overwrite_existing, error
+    );
     log::warn(
         "releases.unreadable",
         {{"file", file.string()},
          {"lines", unread},
+         {"kept", error ? error.message() : kept.string()},
          {"hint", "Tasks of a dead worker that they named come back after their timeout."}}
     );
   }

@@ -86,7 +86,15 @@ TEST_CASE("a torn last line and rubbish are skipped", "[supervisor][journal]") {
     CAPTURE(length);
     REQUIRE(journal.pending().size() == 1);
     CHECK(same(journal.pending()[0], release));
+    CHECK(test::read_file(folder.file.string() + ".unreadable").starts_with(whole + "rubbish\n"));
   }
+}
+
+TEST_CASE("a journal in order leaves nothing aside", "[supervisor][journal]") {
+  const Folder folder;
+  REQUIRE(folder.open().add(some()));
+  folder.open();
+  CHECK_FALSE(std::filesystem::exists(folder.file.string() + ".unreadable"));
 }
 
 TEST_CASE("a worker is pending once, however often it is added", "[supervisor][journal]") {
