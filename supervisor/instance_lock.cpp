@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -22,10 +23,20 @@ Error unusable(const std::filesystem::path& path, const char* what) {
   };
 }
 
-// Whole content at once, so that a reader never sees half an owner.
-bool rewrite(int fd, const std::string& text) {
-  return ftruncate(fd, 0) == 0 &&
-         pwrite(fd, text.data(), text.size(), 0) == static_cast<ssize_t>(text.size());
+// Whole content at once, so that a reader never sees half of it.
+bool overwrite(int fd, const std::string& text) {
+  return pwrite(fd, text.data(), text.size(), 0) == static_cast<ssize_t>(text.size());
+}
+
+constexpr std::size_t kOwnerWidth = 96;  // no owner's text is longer
+
+bool overwrite_owner(int fd, std::string text) {
+  text.resize(kOwnerWidth - 1, ' ');
+  return overwrite(fd, text + '\n');
+}
+
+std::filesystem::path lock_file(const std::filesystem::path& state_dir) {
+  return state_dir / "supervisor.lock";
 }
 
 std::string content(const std::filesystem::path& path) {
@@ -44,7 +55,7 @@ Result<UniqueFd> lock_state_dir(const std::filesystem::path& state_dir) {
     errno = error.value();
     return fail(unusable(state_dir, "mkdir"));
   }
-  const auto path = state_dir / "supervisor.lock";
+  const auto path = lock_file(state_dir);
   UniqueFd fd(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
   if (!fd) return fail(unusable(path, "open"));
   if (flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
@@ -59,8 +70,17 @@ Result<UniqueFd> lock_state_dir(const std::filesystem::path& state_dir) {
     );
   }
   // For people only: every decision is made by the lock.
-  if (!rewrite(fd.get(), std::to_string(getpid()) + "\n")) return fail(unusable(path, "write"));
+  if (ftruncate(fd.get(), 0) != 0 || !overwrite(fd.get(), std::to_string(getpid()) + "\n")) {
+    return fail(unusable(path, "write"));
+  }
   return fd;
+}
+
+bool is_found(const UniqueFd& lock, const std::filesystem::path& state_dir) {
+  struct stat ours{};
+  struct stat there{};
+  return fstat(lock.get(), &ours) == 0 && stat(lock_file(state_dir).c_str(), &there) == 0 &&
+         ours.st_dev == there.st_dev && ours.st_ino == there.st_ino;
 }
 
 std::filesystem::path slot_lock_path(
@@ -83,14 +103,15 @@ Result<std::optional<UniqueFd>> try_slot_lock(const std::filesystem::path& path)
 
 Result<void> write_slot_owner(int lock_fd, const SlotOwner& owner) {
   std::ostringstream text;
-  text << owner.worker_id.text() << ' ' << owner.pid << ' ' << owner.start_time << '\n';
-  if (!rewrite(lock_fd, text.str())) return fail(unusable("a slot's lock file", "write"));
+  text << owner.worker_id.text() << ' ' << owner.pid << ' ' << owner.start_time;
+  if (!overwrite_owner(lock_fd, text.str())) return fail(unusable("a slot's lock file", "write"));
   return {};
 }
 
 void clear_slot_owner(const std::filesystem::path& path) {
   // Failure is harmless: the next start releases a worker that has nothing left to release.
-  [[maybe_unused]] const int rc = truncate(path.c_str(), 0);
+  const UniqueFd fd(open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  if (fd) overwrite_owner(fd.get(), "");
 }
 
 std::optional<SlotOwner> read_slot_owner(const std::filesystem::path& path) {

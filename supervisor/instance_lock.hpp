@@ -15,6 +15,8 @@ namespace pgflow::supervisor {
 // Makes the folder and takes state_dir/supervisor.lock for as long as the descriptor lives. Error
 // kind "locked": another supervisor has it, and the detail says which pid.
 Result<UniqueFd> lock_state_dir(const std::filesystem::path& state_dir);
+// Whether who looks for the lock there finds this one: a folder that was moved away took it along.
+bool is_found(const UniqueFd& lock, const std::filesystem::path& state_dir);
 
 // state_dir/slots/<flow>.<step>.<n>.lock. Its content names the worker that holds it, so that a
 // later supervisor knows whose tasks to give back once the lock is free.
@@ -34,6 +36,7 @@ struct SlotOwner {
 
 // Empty optional: somebody holds it.
 Result<std::optional<UniqueFd>> try_slot_lock(const std::filesystem::path& path);
+// Both in place, so that a disk that got full has room for the next owner, too.
 Result<void> write_slot_owner(int lock_fd, const SlotOwner& owner);
 void clear_slot_owner(const std::filesystem::path& path);
 // Empty optional: the slot was left in order.

@@ -98,7 +98,7 @@ Result<Overrides> load_overrides(const std::filesystem::path& file) {
   auto overrides = Reader().read(text.str());
   if (overrides) return overrides;
   return fail(
-      {.kind = "state_dir_unusable",
+      {.kind = "overrides_invalid",
        .message = "Cannot read " + file.string() + ".",
        .detail = overrides.error().message,
        .hint = "It says which pools are paused or scaled. Correct it, or remove it to go back to "

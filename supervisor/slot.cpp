@@ -212,9 +212,13 @@ void Slot::start() {
   ended_at_.reset();
   started_at_ = moved_at_ = SteadyClock::now();
   loop_seq_ = 0;
-  // Before the process exists: a supervisor that dies right after the spawn must leave a name.
-  if (auto written = write_slot_owner((*lock)->get(), {worker_id_}); !written) {
-    return refused(written.error(), policy_.wait_after(contract::ExitReaction::crash, {}, dice()));
+  // Before the process exists: a supervisor that dies right after the spawn must leave a name. The
+  // lock itself needs none.
+  if (const auto written = write_slot_owner((*lock)->get(), {worker_id_}); !written) {
+    Error error = written.error();
+    error.hint =
+        "Should the supervisor die now, this worker's tasks come back after their timeout.";
+    log::warn("slot.owner_not_written", error, {{"slot", name()}});
   }
   const int lock_fd = (*lock)->get();
   UniqueFd note(dup(lock_fd));

@@ -102,6 +102,7 @@ class Supervisor : public SlotHost, public Orders {
 
   // Every second.
   void tick();
+  void watch_lock();
   void requeue_stalled();
   void on_database_change();
 
@@ -164,6 +165,7 @@ class Supervisor : public SlotHost, public Orders {
 
   // Held until the end.
   UniqueFd lock_;
+  bool told_lost_ = false;  // that nobody finds it
 
   Phase phase_ = Phase::starting;
   bool stop_wanted_ = false;  // before `stopping`: a signal during the start
@@ -281,7 +283,7 @@ Supervisor::Step Supervisor::take_the_lock() {
   auto lock = lock_state_dir(settings_.supervisor.state_dir);
   if (!lock) {
     tell(lock.error());
-    return ExitCode::locked;
+    return lock.error().kind == "locked" ? ExitCode::locked : ExitCode::os_error;
   }
   lock_ = std::move(*lock);
   log::info(
@@ -299,7 +301,7 @@ Supervisor::Step Supervisor::open_the_control_room() {
   room_.emplace(loop_, *this, settings_.supervisor, metrics_);
   if (const auto opened = room_->open(); !opened) {
     tell(opened.error());
-    return ExitCode::os_error;
+    return opened.error().kind == "locked" ? ExitCode::locked : ExitCode::os_error;
   }
   return {};
 }
@@ -308,7 +310,7 @@ Supervisor::Step Supervisor::open_the_journal() {
   auto journal = ReleaseJournal::open(settings_.supervisor.state_dir / "releases.jsonl");
   if (!journal) {
     tell(journal.error());
-    return ExitCode::locked;
+    return ExitCode::os_error;
   }
   if (!journal->pending().empty()) {
     log::info("journal.replayed", {{"releases", journal->pending().size()}});
@@ -320,7 +322,7 @@ Supervisor::Step Supervisor::open_the_journal() {
   });
   if (const auto loaded = pool_orders_.load(); !loaded) {
     tell(loaded.error());
-    return ExitCode::locked;
+    return ExitCode::config;
   }
   return {};
 }
@@ -577,11 +579,28 @@ void Supervisor::tick() {
   const auto now = SteadyClock::now();
   const bool grace = now - ticked_at_ > kStoodStill;
   ticked_at_ = now;
+  watch_lock();
   reap_strangers();
   oom_kills_.tick();
   for (const auto& pool : pools_) pool->tick(now, grace);
   pool_orders_.end_overdue(WallClock::now());
   changed();
+}
+
+// A folder that was moved away took our locks along: whoever makes it anew does not know of us.
+void Supervisor::watch_lock() {
+  const std::filesystem::path& state_dir = settings_.supervisor.state_dir;
+  const bool lost = !is_found(lock_, state_dir);
+  if (lost && !told_lost_) {
+    log::error(
+        "state_dir.lost",
+        {{"state_dir", state_dir.string()},
+         {"hint",
+          "Put the folder back, or stop this supervisor; one that is started meanwhile does not "
+          "know of its workers."}}
+    );
+  }
+  told_lost_ = lost;
 }
 
 void Supervisor::requeue_stalled() {

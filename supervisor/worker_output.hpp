@@ -25,7 +25,7 @@ class WorkerOutput {
   void finish();
 
  private:
-  // Nothing: no more for now, or for ever.
+  // False: no more for now, or for ever.
   bool read();
   void take(std::string_view text);
   void end_line();

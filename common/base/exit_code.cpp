@@ -20,7 +20,7 @@ std::string_view exit_code_name(int code) noexcept {
     case ExitCode::os_error:
       return "operating system error";
     case ExitCode::locked:
-      return "lock held or state directory unusable";
+      return "lock held";
     case ExitCode::temporary:
       return "database gone for now";
     case ExitCode::no_permission:

@@ -12,8 +12,8 @@ enum class ExitCode : int {
   bad_definition = 65,    // flow definition unusable
   unavailable = 69,       // database unreachable at start
   internal = 70,          // a bug of ours
-  os_error = 71,          // the operating system refused
-  locked = 73,            // lock held, or state directory unusable
+  os_error = 71,          // the operating system refused, a file or a folder for example
+  locked = 73,            // lock held
   temporary = 75,         // the database is gone for now
   no_permission = 77,     // not allowed to
   config = 78,            // config invalid, or shape, mode or routes differ from the database

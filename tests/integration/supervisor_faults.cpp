@@ -1,7 +1,11 @@
 // What the world does to a supervisor and its workers: frozen, starved of descriptors, doubled,
 // spoken to wrongly.
+#include <fcntl.h>
+#include <sys/mman.h>
+
 #include <algorithm>
 
+#include "base/unique_fd.hpp"
 #include "integration/supervisor_rig.hpp"
 #include "support/process_limit.hpp"
 
@@ -145,4 +149,72 @@ TEST_CASE(
   rig.supervisor().signal(SIGTERM);
   CHECK(rig.supervisor().wait(kSoon) == 0);
   rig.check_nothing_left();
+}
+
+TEST_CASE("a state folder that was moved away is missed, and found again", "[supervisor][faults]") {
+  Rig rig;
+  rig.start();
+  rig.wait_ready();
+  std::filesystem::rename(rig.path("state"), rig.path("moved"));
+  eventually("it says so", kSoon, [&] { return rig.said("state_dir.lost"); });
+  eventually("of the socket, too", kSoon, [&] { return rig.said("control.socket_lost"); });
+  const auto before = rig.started("a").at(0);
+  kill(before.pid, SIGKILL);
+  eventually("nothing is started without locks", kSoon, [&] {
+    return rig.times_said("worker.not_started") >= 3;
+  });
+  CHECK_FALSE(std::filesystem::exists(rig.path("state")));
+  CHECK(rig.started("a").size() == 1);
+  CHECK(alive(rig.started("b").at(0).pid));
+  std::filesystem::rename(rig.path("moved"), rig.path("state"));
+  rig.wait_start("a", 2);
+  CHECK(rig.times_said("state_dir.lost") == 1);
+  rig.supervisor().signal(SIGTERM);
+  CHECK(rig.supervisor().wait(kSoon) == 0);
+  rig.check_nothing_left();
+}
+
+TEST_CASE("a worker is started though its slot's file cannot be written", "[supervisor][faults]") {
+  Rig rig;
+  // A file that never grows is one on a disk without room.
+  const UniqueFd memory(memfd_create("slot", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  REQUIRE(fcntl(memory.get(), F_ADD_SEALS, F_SEAL_GROW) == 0);
+  std::filesystem::create_directories(rig.path("state/slots"));
+  std::filesystem::create_symlink(
+      "/proc/" + std::to_string(getpid()) + "/fd/" + std::to_string(memory.get()),
+      rig.path("state/slots/fake.a.1.lock")
+  );
+  rig.start();
+  rig.wait_ready();
+  CHECK(rig.said("slot.owner_not_written"));
+  kill(rig.started("a").at(0).pid, SIGKILL);
+  rig.wait_start("a", 2);
+}
+
+TEST_CASE(
+    "a supervisor on another's socket ends with 73, as on its folder", "[supervisor][faults]"
+) {
+  Rig rig({.supervisor = R"("control": {"socket": "control.sock"})"});
+  rig.start();
+  rig.wait_ready();
+  std::string config = read_file(rig.config());
+  const std::string state = R"("state_dir": "state")";
+  config.replace(config.find(state), state.size(), R"("state_dir": "other")");
+  std::ofstream(rig.path("other.json")) << config;
+  Process second(
+      {.arguments = {PGFLOW_BIN_DIR "/pgflow", "up", "-c", rig.path("other.json")},
+       .environment = {{"DATABASE_URL", rig.database.url()}}}
+  );
+  CHECK(second.wait(kSoon) == 73);
+  CHECK(second.err().find("Another supervisor answers at") != std::string::npos);
+}
+
+TEST_CASE("a supervisor that may not write its state folder ends with 71", "[supervisor][faults]") {
+  Rig rig({.supervisor = R"("control": {"socket": "control.sock"})"});
+  std::ofstream(rig.path("state")) << "no folder";
+  CHECK(rig.start().wait(kSoon) == 71);
+  std::filesystem::remove(rig.path("state"));
+  std::filesystem::create_directories(rig.path("state"));
+  std::filesystem::create_symlink("/dev/full", rig.path("state/releases.jsonl.new"));
+  CHECK(rig.start().wait(kSoon) == 71);
 }
