@@ -13,6 +13,8 @@
 #include <set>
 #include <stdexcept>
 
+#include "supervisor/control/problem.hpp"
+
 namespace pgflow::supervisor {
 namespace {
 
@@ -189,8 +191,7 @@ class Exchange : public HttpExchange {
       answer = std::move(answer_);
       stream = stream_;
     }
-    if (!answer)
-      answer = HttpAnswer{.status = 503, .content_type = "text/plain", .body = "stopping\n"};
+    if (!answer) answer = problem(503, {"stopping", "The supervisor is stopping."});
     return send(*answer, std::move(stream));
   }
   MHD_Result send(const HttpAnswer& answer, std::shared_ptr<Stream> stream = nullptr) {
@@ -251,12 +252,17 @@ bool has_two_lengths(const HttpRequest& request) {
   return !request.header("Content-Length").empty() && !request.header("Transfer-Encoding").empty();
 }
 
-const HttpAnswer kTwoLengths{
-    .status = 400,
-    .content_type = "text/plain",
-    .body = "Content-Length and Transfer-Encoding together: send one of them.\n",
-    .headers = {{"Connection", "close"}},
-};
+HttpAnswer two_lengths() {
+  HttpAnswer answer = problem(
+      400,
+      {"two_lengths",
+       "The request has both Content-Length and Transfer-Encoding.",
+       "",
+       "Send one of them."}
+  );
+  answer.headers.emplace_back("Connection", "close");
+  return answer;
+}
 
 }  // namespace
 
@@ -311,7 +317,7 @@ struct HttpServer::Daemon {
     if (*request == nullptr) {
       *request = daemon->begin(connection, url, method);
       const auto& begun = *static_cast<std::shared_ptr<Exchange>*>(*request);
-      return has_two_lengths(begun->request()) ? begun->send(kTwoLengths) : MHD_YES;
+      return has_two_lengths(begun->request()) ? begun->send(two_lengths()) : MHD_YES;
     }
     const auto& exchange = *static_cast<std::shared_ptr<Exchange>*>(*request);
     if (*upload_size > 0) {
