@@ -35,6 +35,7 @@ Failure failure_of(const HttpReply& reply) {
   if (reply.status == 400 || reply.status == 413) exit = Exit::usage;
   if (reply.status == 409) exit = Exit::negative;
   if (reply.status == 503) exit = Exit::unavailable;
+  if (problem.type == "urn:pgflow:state_dir_unusable") exit = Exit::os_error;
   return {
       exit, {"supervisor", problem.title, problem.detail.value_or(""), problem.hint.value_or("")}
   };

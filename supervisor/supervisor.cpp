@@ -157,7 +157,7 @@ class Supervisor : public SlotHost, public Orders {
   std::optional<Result<T>> ask(Start start);
 
   const settings::Settings settings_;
-  const SupervisorOptions options_;
+  SupervisorOptions options_;
   const std::string generation_ = uuid_text(random_uuid());
   uv::Loop loop_;
 
@@ -280,12 +280,15 @@ int Supervisor::run() {
 // --- the start
 
 Supervisor::Step Supervisor::take_the_lock() {
-  auto lock = lock_state_dir(settings_.supervisor.state_dir);
-  if (!lock) {
-    tell(lock.error());
-    return lock.error().kind == "locked" ? ExitCode::locked : ExitCode::os_error;
+  lock_ = std::move(options_.lock);
+  if (!lock_) {
+    auto lock = lock_state_dir(settings_.supervisor.state_dir);
+    if (!lock) {
+      tell(lock.error());
+      return lock.error().kind == "locked" ? ExitCode::locked : ExitCode::os_error;
+    }
+    lock_ = std::move(*lock);
   }
-  lock_ = std::move(*lock);
   log::info(
       "supervisor.starting",
       {{"name", settings_.supervisor.name},

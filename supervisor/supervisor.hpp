@@ -4,6 +4,7 @@
 
 #include <functional>
 
+#include "base/unique_fd.hpp"
 #include "settings/settings.hpp"
 #include "supervisor/snapshot.hpp"
 
@@ -14,6 +15,8 @@ struct SupervisorOptions {
   std::function<void(const Snapshot&)> observer{};
   // A database that does not answer at the start ends it with 69, instead of being waited for.
   bool require_database = false;
+  // Of the state folder, for a caller that took it before it did anything else; empty: it is taken.
+  UniqueFd lock{};
 };
 
 // Blocks until stopped by TERM, INT or QUIT, which it handles itself; SIGPIPE is ignored from then

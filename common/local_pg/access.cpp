@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 tl::unexpected<Error> system_failure(std::string_view doing, const fs::path& path, int reason) {
   return fail({
-      .kind = "local_pg",
+      .kind = "os_error",
       .message = fmt::format("cannot {} {}", doing, path.string()),
       .detail = std::strerror(reason),
       .hint = "choose another folder, or correct its owner and permissions",

@@ -62,7 +62,7 @@ Result<void> write_file(
   file.close();
   if (!file) {
     return fail({
-        .kind = "local_pg",
+        .kind = "os_error",
         .message = fmt::format("cannot write {}", path.string()),
         .detail = std::strerror(errno),
         .hint = "check the free space and the folder's permissions",
@@ -132,7 +132,7 @@ Result<void> Server::plan() {
   lock_.reset(open(layout_.lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (lock_) return {};
   return fail({
-      .kind = "local_pg",
+      .kind = "os_error",
       .message = fmt::format("cannot open {}", layout_.lock.string()),
       .detail = std::strerror(errno),
       .hint = "check the folder's owner and permissions",

@@ -17,6 +17,7 @@
 #include "supervisor/commands/command.hpp"
 #include "supervisor/commands/report.hpp"
 #include "supervisor/database.hpp"
+#include "supervisor/instance_lock.hpp"
 #include "supervisor/project.hpp"
 #include "supervisor/supervisor.hpp"
 
@@ -252,6 +253,12 @@ Outcome<Exit> dev(const Common& common, const DevArguments& arguments) {
   setenv("PGFLOW_LOG_LEVEL", "warn", 0);
   open_log(settings->supervisor.log);
 
+  // First of all: a second one in this folder shows nothing.
+  Result<UniqueFd> lock = supervisor::lock_state_dir(settings->supervisor.state_dir);
+  if (!lock) return tl::unexpected(failure(lock.error()));
+  supervisor::SupervisorOptions options;
+  options.lock = std::move(*lock);
+
   Screen screen(common, *settings);
   screen.title(config);
   local_pg::BackgroundServer server({
@@ -278,13 +285,12 @@ Outcome<Exit> dev(const Common& common, const DevArguments& arguments) {
     screen.reached_with(fmt::format(" -d '{}'", settings->database.url));
   }
   settings->database.url_source = "the project's own database";
-  supervisor::SupervisorOptions options;
   options.observer = [&](const Snapshot& snapshot) {
     // From here on the supervisor handles them, those that came meanwhile included.
     signals.let_go();
     screen.show(snapshot);
   };
-  return static_cast<Exit>(supervisor::run_supervisor(*settings, options));
+  return static_cast<Exit>(supervisor::run_supervisor(*settings, std::move(options)));
 }
 
 }  // namespace pgflow::cli

@@ -46,7 +46,10 @@ std::string this_person() {
 }
 
 void print_hint(const Common& common, std::string_view hint) {
-  if (common.output != Output::text || !is_terminal(1)) return;
+  if (common.output == Output::text && is_terminal(1)) print_remark(common, hint);
+}
+
+void print_remark(const Common& common, std::string_view hint) {
   std::fflush(stdout);
   print_line(common.err.dim("hint:"), hint);
 }
@@ -113,6 +116,9 @@ Failure failure(Error error) {
       {"pgmq_missing", Exit::config},
       {"pgmq_unusable", Exit::config},
       {"local_pg", Exit::unavailable},
+      {"locked", Exit::cannot_create},
+      {"os_error", Exit::os_error},
+      {"state_dir_unusable", Exit::os_error},
       {"json", Exit::bad_data},
   };
   for (const auto& [kind, exit] : kByKind) {

@@ -21,6 +21,8 @@ std::string this_person();
 
 // "hint: …" on stderr, for people only: silent when the output is JSON or stdout is no terminal.
 void print_hint(const Common& common, std::string_view hint);
+// The same for everybody: why there is nothing to show.
+void print_remark(const Common& common, std::string_view hint);
 
 // "error: …", "detail: …", "hint: …" on stderr.
 void print_error(const Style& style, const Error& error);

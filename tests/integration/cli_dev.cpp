@@ -7,6 +7,7 @@
 
 #include "cli_support.hpp"
 #include "local_pg/layout.hpp"
+#include "support/process_limit.hpp"
 
 namespace fs = std::filesystem;
 namespace local_pg = pgflow::local_pg;
@@ -60,6 +61,11 @@ TEST_CASE(
     CHECK(contains(dev.out(), "✓ schema pgflow"));
     CHECK(contains(dev.out(), "✓ flow probeV1"));
     CHECK(contains(dev.out(), "work ×2  report ×10   2/2 steps covered"));
+
+    const Ended second = run_pgflow({"dev", "-c", project.config()});
+    CHECK(second.exit_code == 73);
+    CHECK(second.out.empty());
+    CHECK(contains(second.err, "error: Another supervisor runs on "));
 
     CHECK(project.ask({"coverage"}).exit_code == 0);
     const Ended run = project.ask(
@@ -115,6 +121,27 @@ TEST_CASE("Ctrl-C in the middle of the start ends dev with everything stopped", 
   dev.signal(SIGINT);
   CHECK(dev.wait(30s) == 130);
   CHECK_FALSE(local_pg::running_postmaster(project.data()));
+}
+
+TEST_CASE("a folder that cannot be written to ends dev with 71", "[cli][dev]") {
+  Project project;
+  const fs::path folder = fs::path(project.config()).parent_path();
+  Variables variables;
+  SECTION("the project") {}
+  SECTION("the data's") {
+    fs::create_directories(folder / ".pgflow");
+    fs::permissions(folder / ".pgflow", fs::perms::all);
+    variables = {{"PGFLOW_DATA_DIR", folder / "data"}};
+  }
+  chmod(folder.c_str(), 0555);
+  Command command = pgflow_command({"dev", "-c", project.config()}, variables);
+  const std::vector<std::string> limited = as_limited_user();
+  command.arguments.insert(command.arguments.begin(), limited.begin(), limited.end());
+  Process dev(command);
+  CHECK(dev.wait(30s) == 71);
+  CHECK(contains(dev.err(), "Permission denied"));
+  CHECK(contains(dev.err(), "hint: "));
+  chmod(folder.c_str(), 0755);
 }
 
 TEST_CASE("a wrong config is told before anything is started", "[cli][dev]") {
