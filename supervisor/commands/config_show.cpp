@@ -47,6 +47,14 @@ std::string text_of(const json::Value& value) {
   return "null";
 }
 
+// False for a default that is not in force: in queue mode step each pool has numbers of its own.
+bool counts(const settings::Key& key, const json::Value& element) {
+  if (key.path != "flows[].processes" && key.path != "flows[].max_concurrent") return true;
+  const json::Value* mode = element.find("queue_mode");
+  return (mode != nullptr && mode->text == "flow") ||
+         element.find(settings::name_of(key.path)) != nullptr;
+}
+
 // A literal value of a worker's environment may be a password.
 std::string shown(const settings::Key& key, const json::Value& value) {
   if (key.kind == settings::Kind::env_value && value.type == json::Type::string) return "***";
@@ -78,6 +86,7 @@ class Lister {
     if (rest.starts_with("[]")) {
       if (at == nullptr) return;
       for (std::size_t i = 0; i < at->items.size(); ++i) {
+        if (!counts(key, at->items[i])) continue;
         walk(key, rest.substr(2), &at->items[i], fmt::format("{}[{}]", path, i));
       }
       return;

@@ -64,7 +64,7 @@ where a.datname = current_database() and a.state like 'idle in transaction%'
   and a.state_change < clock_timestamp() - interval '1 minute'
 order by a.state_change)sql", false},
     {"PGF112", "coverage", "every step has a live worker", "steps without a live worker",
-     "`pgflow coverage`; start their workers with `pgflow up`, or lift the fence around them.", R"sql(
+     "`pgflow coverage`; start their workers with `pgflow up`.", R"sql(
 select format('%s%s/%s%s%s', case when t.queued > 0 and f.reason is null then '!' end, c.flow_slug, c.step_slug,
   case when t.queued > 0 then format(': %s task(s) wait', t.queued) end, ' (fenced: ' || f.reason || ')')
 from pgflow.route_coverage() c

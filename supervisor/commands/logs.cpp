@@ -62,6 +62,14 @@ Outcome<Exit> logs(const Common& common, const LogsArguments& arguments) {
   if (!room) return tl::unexpected(room.error());
   const Outcome<std::string> chosen = choice(*room, arguments.whose);
   if (!chosen) return tl::unexpected(chosen.error());
+  const Outcome<std::string> one = room->get("/v1/logs?lines=1" + *chosen);
+  if (one && common.output == Output::text && from_json<LogsDocument>(*one).lines.empty()) {
+    print_remark(
+        common,
+        "Nothing was written yet. Workers of `pgflow dev` log warnings only: start it with "
+        "PGFLOW_LOG_LEVEL=info to see what they do."
+    );
+  }
   const std::string path = fmt::format("/v1/logs?lines={}{}", arguments.lines, *chosen);
   if (arguments.follow) {
     std::string unread;

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <filesystem>
 #include <fstream>
 #include <set>
 
@@ -91,6 +92,10 @@ TEST_CASE("scale changes a pool, and --reset brings the file's numbers back", "[
   const Ended wrong = room.tell({"scale", "a=1001"});
   CHECK(wrong.exit_code == 64);
   CHECK(contains(wrong.err, "0 to 1000 processes"));
+  std::filesystem::create_symlink("/dev/full", room.folder() + "/state/overrides.json.new");
+  const Ended unkept = room.tell({"scale", "a=2"});
+  CHECK(unkept.exit_code == 71);
+  CHECK(contains(unkept.err, "hint: Make room on the disk"));
 }
 
 TEST_CASE(
@@ -226,6 +231,28 @@ TEST_CASE("a service manager hears READY, the state, the watchdog and the stop",
   close(fd);
 }
 
+TEST_CASE("a dead worker's last words are in worker show and in status", "[cli][control]") {
+  const Room room(Variables{{"FAKE_WORKER", "talks"}});
+  const auto before =
+      from_json<cli::StatusView>(room.tell({"status", "-o", "json", "-d", room.url()}).out);
+  REQUIRE(before.supervisor);
+  const auto slot = before.supervisor->pools.at(0).slots.at(0);
+  REQUIRE(slot.pid);
+  REQUIRE(slot.worker_id);
+  REQUIRE(kill(*slot.pid, SIGKILL) == 0);
+  Ended shown;
+  eventually("its end is known", 20s, [&] {
+    shown = room.tell({"worker", "show", *slot.worker_id, "-d", room.url()});
+    return contains(shown.out, "ended  ");
+  });
+  INFO(shown.out);
+  CHECK(contains(shown.out, "last said  printed\n"));
+  const Ended status = room.tell({"status", "-d", room.url()});
+  INFO(status.out);
+  CHECK(contains(status.out, "external_kill"));
+  CHECK(contains(status.out, "last said by " + slot.worker_id->substr(0, 8) + ":\n    printed\n"));
+}
+
 TEST_CASE(
     "logs shows what workers wrote, a pool's, a worker's, and what they write next",
     "[cli][control]"
@@ -241,6 +268,8 @@ TEST_CASE(
   CHECK(logs({}).starts_with("fake/a#1 | printed\nfake/a#1 | 2026-01-31T"));
   CHECK(logs({"a", "-n", "1"}).find("printed") == std::string::npos);
   CHECK(logs({"b"}).empty());
+  CHECK(contains(room.tell({"logs", "b"}).err, "hint: Nothing was written yet."));
+  CHECK(room.tell({"logs", "a", "-n0"}).err.empty());
   const auto line = from_json<supervisor::LogLineDocument>(logs({"-n1", "-o", "jsonl"}));
   CHECK(line.slot == 1);
   CHECK(line.text.ends_with("event=logged"));

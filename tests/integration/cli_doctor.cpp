@@ -8,6 +8,7 @@
 #include "supervisor/views.hpp"
 #include "support/pooler.hpp"
 #include "support/process_limit.hpp"
+#include "support/sql_session.hpp"
 
 using namespace pgflow;
 using namespace pgflow::cli;
@@ -270,6 +271,72 @@ TEST_CASE("a limit of processes that the workers do not fit in is told", "[cli][
       result("100"), "warn: 500 processes and threads at most; the config's workers have up to 500"
   ));
   CHECK(contains(result("500"), "fail: 500 processes"));
+}
+
+TEST_CASE(
+    "a server without autovacuum fails, a transaction that sleeps is a warning", "[cli][doctor]"
+) {
+  const TemporaryFolder folder;
+  chmod(folder.path().c_str(), 0755);
+  const std::string clock = folder.path() + "/clock";
+  std::ofstream(clock) << "+0";
+  const OwnServer server(
+      {{"LD_PRELOAD", PGFLOW_FAKETIME},
+       {"FAKETIME_TIMESTAMP_FILE", clock},
+       {"FAKETIME_NO_CACHE", "1"},
+       {"DONT_FAKE_MONOTONIC", "1"}}
+  );
+  const Database database("pgflow_template", server.address());
+  SqlSession sleeper(database);
+  sleeper.rows("set application_name = 'sleeper'");
+  sleeper.rows("begin");
+  Examined result = examine(database.url());
+  CHECK(result.exit_code == 0);
+  CHECK(result.at("PGF110").starts_with("ok:"));
+  CHECK(result.at("PGF111").starts_with("ok:"));
+
+  std::ofstream(clock) << "+5m";
+  database.rows("alter table pgflow.runs set (autovacuum_enabled = false)");
+  result = examine(database.url());
+  CHECK(result.exit_code == 0);
+  CHECK(result.at("PGF110") == "warn: dead rows may pile up | autovacuum is off for pgflow.runs");
+  CHECK(contains(
+      result.at("PGF111"),
+      "warn: sessions sleep inside a transaction | pid " + std::to_string(sleeper.backend_pid()) +
+          " (sleeper) for 00:05:0"
+  ));
+
+  database.rows("alter system set autovacuum = off");
+  database.rows("select pg_reload_conf()");
+  eventually("it is off", 10s, [&] { return database.value("show autovacuum") == "off"; });
+  result = examine(database.url());
+  CHECK(result.exit_code == 1);
+  CHECK(contains(
+      result.at("PGF110"), "fail: dead rows may pile up | autovacuum is off for the whole server"
+  ));
+}
+
+TEST_CASE("a worker that is silent and not stopped is a warning", "[cli][doctor]") {
+  FlowDatabase database;
+  database.worker(FlowDatabase::kWorker, "classify", "10 minutes");
+  const Examined result = examine(database.url());
+  CHECK(contains(
+      result.at("PGF117"),
+      "warn: workers that are silent and not stopped | " + std::string(FlowDatabase::kWorker) +
+          " of communityThreads/classify on here, for 00:10:0"
+  ));
+}
+
+TEST_CASE("a state folder that cannot be written to fails", "[cli][doctor]") {
+  FlowDatabase database;
+  TemporaryFolder folder;
+  const std::string file = folder.path() + "/pgflow.json";
+  std::ofstream(file
+  ) << R"({"version": 1, "supervisor": {"state_dir": "/proc/none"}, "flows": [{"slug": "f", )"
+    << R"("worker": {"command": ["/bin/true"]}, "steps": {"a": {}}}]})";
+  const Examined result = examine(database.url(), {"-c", file});
+  CHECK(result.exit_code == 1);
+  CHECK(contains(result.at("PGF120"), "fail: /proc cannot be written to | "));
 }
 
 TEST_CASE("every check of doctor has its paragraph in docs/doctor.md", "[cli][doctor]") {

@@ -322,6 +322,8 @@ TEST_CASE(
   CHECK(at("flows[0].worker.env.OTHER") == "from PLACE from " + file + ":7");
   CHECK(at("flows[0].steps.a.processes") == "2 from " + file + ":8");
   CHECK(at("flows[0].steps.a.max_concurrent") == "10 from default");
+  CHECK(at("flows[0].max_concurrent") == "absent");
+  CHECK(at("flows[0].processes") == "absent");
   CHECK(contains(at("database.url"), "app@db"));
   CHECK(contains(at("database.url"), " from DATABASE_URL"));
   CHECK_FALSE(contains(effective.out, "secret"));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "support/catch.hpp"
@@ -15,7 +16,9 @@ using namespace std::chrono_literals;
 // For tests that crash it, fill it, or make it a standby.
 class OwnServer {
  public:
-  OwnServer() { cluster({"start", env_file(), PGFLOW_INSTALL_SQL}); }
+  explicit OwnServer(std::vector<std::pair<std::string, std::string>> environment = {}) {
+    cluster({"start", env_file(), PGFLOW_INSTALL_SQL}, std::move(environment));
+  }
   ~OwnServer() { cluster({"stop", env_file()}); }
   OwnServer(const OwnServer&) = delete;
   OwnServer& operator=(const OwnServer&) = delete;
@@ -31,9 +34,12 @@ class OwnServer {
 
  private:
   std::string env_file() const { return folder_.path() + "/cluster.env"; }
-  static void cluster(std::vector<std::string> arguments) {
+  static void cluster(
+      std::vector<std::string> arguments,
+      std::vector<std::pair<std::string, std::string>> environment = {}
+  ) {
     arguments.insert(arguments.begin(), PGFLOW_SOURCE_DIR "/tests/support/cluster");
-    Process process({arguments});
+    Process process({.arguments = std::move(arguments), .environment = std::move(environment)});
     const auto code = process.wait(60s);
     INFO(process.err());
     REQUIRE(code == 0);
