@@ -92,6 +92,41 @@ TEST_CASE("the step's timeout stops the handler and fails the attempt", "[worker
   CHECK(bench.task(run, "status") == "queued");
 }
 
+TEST_CASE("what was claimed ahead goes back when a slow handler holds it up", "[worker]") {
+  const ProbeBench bench;
+  const auto worker = bench.start_ready(
+      {"--step", "work", "--max-concurrent", "1"},
+      {{"PROBE_TIMEOUT", "60"}, {"EDGE_WORKER_LOG_LEVEL", "debug"}}
+  );
+  // Quick tasks come first, so the worker claims ahead; then its one handler waits at the gate.
+  bench.database.rows(
+      "select pgflow.start_flow('probeV1', jsonb_build_object('tag', 't', 'file', '" +
+      bench.gate_path() +
+      "', 'act', case when i <= 50 then 'finish' else 'wait' end)) from generate_series(1, 70) i"
+  );
+  const auto tasks = [&](const std::string& which) {
+    return bench.database.value(
+        "select count(*) from pgflow.step_tasks where step_slug = 'work' and " + which
+    );
+  };
+  eventually("the quick ones are done and one slow one runs", 10s, [&] {
+    return tasks("status = 'completed'") == "50" && bench.count_noted("start 1 t") == 51;
+  });
+  eventually("the worker has given back what it had claimed ahead", 10s, [&] {
+    return bench.said(*worker, "outcome=released");
+  });
+  eventually("one is in hand, the others wait as if nobody had claimed them", 10s, [&] {
+    return tasks("status = 'started' and attempts_count = 1") == "1" &&
+           tasks("status = 'queued' and attempts_count = 0 and started_at is null") == "19";
+  });
+  CHECK(bench.count_noted("start 1 t") == 51);
+
+  bench.open_gate();
+  eventually("all are done", 20s, [&] { return tasks("status = 'completed'") == "70"; });
+  CHECK(tasks("attempts_count = 1 and requeued_count = 0") == "70");
+  CHECK(bench.count_noted("start 1 t") == 70);
+}
+
 TEST_CASE("a stuck handler costs its attempt and its worker, which exits 82", "[worker]") {
   const ProbeBench bench;
   const auto worker = bench.start_ready({"--step", "work", "--max-concurrent", "2"});
