@@ -51,7 +51,7 @@ begin
        message jsonb,
        headers jsonb
      ) with (
-       fillfactor = 70, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_cost_delay = 0
+       fillfactor = 50, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_cost_delay = 0
      )',
     case when is_unlogged then 'unlogged' else '' end, v_queue
   );

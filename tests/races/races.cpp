@@ -546,6 +546,7 @@ struct DropRace : Race {
     watch.rows(R"(
       select pgflow.ensure_flow_compiled('own', '{"steps": [{"slug": "x"}, {"slug": "y"}]}', 'step');
       select pgflow.start_flow('own', '{}', '99999999-0000-4000-8000-000000000001');
+      update pgflow.workers set queue_name = 'own__x';
     )");
   }
 

@@ -29,7 +29,7 @@ refused 'without its queues' "adopt_queues_$$" 'no schema pgmq' --adopt
 
 # at_work <database> <fact>: the work that upstream left is claimed and completed by our functions.
 at_work() {
-  [[ $(ask "$1" "select count(*) from pgflow.schema_migrations") == 4 ]] || fail "$2: marked"
+  [[ $(ask "$1" "select count(*) from pgflow.schema_migrations") == 5 ]] || fail "$2: marked"
   [[ $(ask "$1" "select string_agg(status, ' ' order by run_id) from pgflow.step_tasks") == 'queued cancelled' ]] ||
     fail "$2: what was left behind in a failed run is cancelled"
   [[ $(ask "$1" "
@@ -70,7 +70,7 @@ run "adopt_017_$$" -c "
   insert into pgflow.steps (flow_slug, step_slug, queue_name) values ('stepped', 'a', 'stepped__a');
   select pgmq.create('stepped__a');" >/dev/null
 
-pgflow "$upstream" migrate up --adopt | grep -q 'version 4  adopted' || fail "0.16 is adopted"
+pgflow "$upstream" migrate up --adopt | grep -q 'version 5  adopted' || fail "0.16 is adopted"
 at_work "$upstream" 'a 0.16 database works on'
 pgflow "adopt_017_$$" migrate up --adopt | grep -q adopted || fail "0.17 is adopted"
 [[ $(ask "adopt_017_$$" "select pgflow.ensure_flow_compiled('stepped', '{\"steps\": [{\"slug\": \"a\"}]}', 'step') ->> 'status'") == verified ]] ||

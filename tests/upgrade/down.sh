@@ -7,8 +7,8 @@ before=$(contents "$database")
 fresh=$(dump "$database")
 pgflow "$database" migrate up >/dev/null
 newest=$(dump "$database")
-[[ $(ask "$database" "select pgflow.configure_events(array['notify'])" && ask "$database" 'select version from pgflow.schema_migrations order by 1 desc limit 1') == *4 ]] ||
-  fail "version 4 is the newest"
+[[ $(ask "$database" "select pgflow.configure_events(array['notify'])" && ask "$database" 'select version from pgflow.schema_migrations order by 1 desc limit 1') == *5 ]] ||
+  fail "version 5 is the newest"
 
 # refused <what> <expected text> <arguments…>
 refused() {
@@ -34,13 +34,13 @@ ask "$database" "select pgflow.ensure_flow_compiled('stepped', '{\"steps\": [{\"
 refused 'not with flows in step mode, all or nothing' 'flow "stepped" is in step mode' --to 1
 ask "$database" "select pgflow.delete_flow_and_data('stepped')" >/dev/null
 refused 'not below the first' 'drop schema pgflow cascade' --to 0
-refused 'not forward' 'not an earlier version' --to 5
+refused 'not forward' 'not an earlier version' --to 6
 
 # The text of the way back is what is executed.
 copy "$database" "down_by_hand_$$"
-pgflow "$database" migrate down | grep -q '0004_supervisors undone' || fail "one back is the default"
+pgflow "$database" migrate down | grep -q '0005_lean_tasks undone' || fail "one back is the default"
 pgflow "$database" migrate down --to 2 | grep -q '0003_supervised_workers undone' || fail "and further"
-"$pgflow_program" migrate sql --from 4 --to 2 | psql -XqAtd "down_by_hand_$$" -v ON_ERROR_STOP=1 >/dev/null
+"$pgflow_program" migrate sql --from 5 --to 2 | psql -XqAtd "down_by_hand_$$" -v ON_ERROR_STOP=1 >/dev/null
 same_dump "$database" "down_by_hand_$$" "migrate sql prints what migrate down does"
 ask "$database" "select count(*) from pg_proc where pronamespace = 'pgflow'::regnamespace and proname not in ('_emit', '_emits')" | grep -qx 0 ||
   fail "functions of a newer program are left"

@@ -40,9 +40,15 @@ begin
       ) beating
       cross join lateral (
         select count(*)::int as tasks
-          from pgflow.step_tasks t
+          from pgflow._tasks_in_hand(
+            array(
+              select distinct queue.name
+                from (select distinct w.queue_name from pgflow.workers w where w.function_name = asked.name) registered
+                cross join lateral unnest(pgflow._registered_queues(registered.queue_name)) as queue (name)
+            )
+          ) t
           join pgflow.workers w on w.worker_id = t.last_worker_id
-          where t.status = 'started' and t.permanently_stalled_at is null and w.function_name = asked.name
+          where w.function_name = asked.name
       ) holding
       order by asked.name;
 end;

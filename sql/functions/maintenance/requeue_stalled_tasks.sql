@@ -26,12 +26,7 @@ begin
         array_agg(in_hand.step_slug) as step_slugs,
         array_agg(in_hand.task_index) as task_indexes,
         array_agg(in_hand.started_at) as started_at
-      from (
-        select task.queue_name, task.run_id, task.step_slug, task.task_index, task.flow_slug, task.started_at
-          from pgflow.step_tasks task
-          where task.status = 'started' and task.permanently_stalled_at is null
-          offset 0
-      ) in_hand
+      from pgflow._tasks_in_hand(array(select distinct step.queue_name from pgflow.steps step)) in_hand
       cross join lateral (
         select from pgflow.runs run where run.run_id = in_hand.run_id and run.status = 'started' offset 0
       ) r
@@ -40,15 +35,7 @@ begin
           where state.run_id = in_hand.run_id and state.step_slug = in_hand.step_slug and state.status = 'started'
           offset 0
       ) ss
-      cross join lateral (
-        select coalesce(step.opt_timeout, flow.opt_timeout) as timeout
-          from pgflow.steps step, pgflow.flows flow
-          where step.flow_slug = in_hand.flow_slug
-            and step.step_slug = in_hand.step_slug
-            and flow.flow_slug = in_hand.flow_slug
-          offset 0
-      ) s
-      where in_hand.started_at < now() - make_interval(secs => s.timeout::float8 + 30)
+      where pgflow._is_overdue(in_hand.flow_slug, in_hand.step_slug, in_hand.started_at)
       group by in_hand.queue_name
       order by in_hand.queue_name
   loop

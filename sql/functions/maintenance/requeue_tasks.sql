@@ -41,7 +41,7 @@ begin
         when t.status is null then 'unknown'
         when t.status not in ('queued', 'started') or r.status <> 'started' or ss.status <> 'started' then 'late'
         when t.permanently_stalled_at is not null then 'applied'
-        when t.status = 'queued' then 'queued'
+        when t.status = 'queued' or pgflow._is_overdue(t.flow_slug, t.step_slug, t.started_at) then 'waits'
         else 'already'
       end
       order by asked.position
@@ -55,9 +55,9 @@ begin
     left join pgflow.runs r on r.run_id = t.run_id
     left join pgflow.step_states ss on ss.run_id = t.run_id and ss.step_slug = t.step_slug;
 
-  -- Nobody else can take a queued task without its message, nor give it one while we hold its run.
+  -- Nobody else can take a task without its message, nor give it one while we hold its run.
   v_outcomes := array(
-    select case when answer.outcome <> 'queued' then answer.outcome when answer.is_lost then 'applied' else 'already' end
+    select case when answer.outcome <> 'waits' then answer.outcome when answer.is_lost then 'applied' else 'already' end
       from unnest(v_outcomes, pgflow._lost_messages(v_queue_names, v_message_ids)) with ordinality
         as answer (outcome, is_lost, position)
       order by answer.position

@@ -1,8 +1,8 @@
 -- pgflow.stalled_tasks: tasks that no worker gets and that keep their runs from ending: they have stalled for good, or their
 --   message was purged, or the queue was dropped.
 -- Called by: operators, who then call requeue_tasks, or fail_tasks with the attempts told here, or cancel_run.    Locks: none.
--- Promises: the oldest first; of one flow or of all. stalled_at is NULL of a queued task whose message is gone; these come
---   last. They are found through the started steps of started runs, so what is over costs nothing but its run.
+-- Promises: the oldest first; of one flow or of all. stalled_at is NULL of a task whose message is gone, queued or in the hand
+--   of a worker that has been silent for its timeout + 30 s; these come last. They are found through the started steps of started runs, so what is over costs nothing but its run.
 
 create or replace function pgflow.stalled_tasks(p_flow_slug text default null)
 returns table (
@@ -38,7 +38,9 @@ begin
             array_agg(t.last_worker_id) as last_worker_ids
           from pgflow.runs r
           join pgflow.step_states ss on ss.run_id = r.run_id and ss.status = 'started'
-          join pgflow.step_tasks t on t.run_id = ss.run_id and t.step_slug = ss.step_slug and t.status = 'queued'
+          join pgflow.step_tasks t on t.run_id = ss.run_id and t.step_slug = ss.step_slug
+            and t.permanently_stalled_at is null
+            and (t.status = 'queued' or t.status = 'started' and pgflow._is_overdue(t.flow_slug, t.step_slug, t.started_at))
           where r.status = 'started' and (p_flow_slug is null or r.flow_slug = p_flow_slug)
       ) queued
       cross join lateral unnest(

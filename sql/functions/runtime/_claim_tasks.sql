@@ -4,7 +4,8 @@
 --   who already holds queue rows (read_and_claim) cannot deadlock with those who lock tasks first.
 -- Promises: only queued tasks of this flow, queue and step whose run and step are started; each costs one attempt, and its
 --   message is invisible for timeout + 2 s before the row is returned. hidden_for: the messages are leased by this
---   transaction for that many seconds already. A shared array (run input or dependency) is opened once for each step.
+--   transaction for that many seconds already. A shared array (run input or dependency) is opened once for each run. The rows come step by
+--   step.
 -- Refuses: a task for an unknown worker (23503); a claimed task whose message is gone (everything rolls back).
 
 create or replace function pgflow._claim_tasks(
@@ -41,13 +42,15 @@ declare
   v_shown_ids bigint[];
   v_shown_for int[];
   v_updated int;
+  v_step record;
 begin
-  with candidates as materialized (
+  -- A queued task's run and step are started: whatever ends them takes their tasks along.
+  with found as materialized (
     -- Every row is looked up by its whole key, see _complete_tasks.
-    select t.ctid, s.hidden
+    select t.ctid
       from (select distinct given.id from unnest(msg_ids) as given (id)) message
       cross join lateral (
-        select task.ctid, task.run_id, task.step_slug
+        select task.ctid
           from pgflow.step_tasks task
           where task.queue_name = _claim_tasks.queue_name
             and task.message_id = message.id
@@ -56,22 +59,6 @@ begin
             and task.status = 'queued'
           for no key update skip locked
       ) t
-      cross join lateral (
-        select from pgflow.runs run where run.run_id = t.run_id and run.status = 'started' offset 0
-      ) r
-      cross join lateral (
-        select from pgflow.step_states state
-          where state.run_id = t.run_id and state.step_slug = t.step_slug and state.status = 'started'
-          offset 0
-      ) ss
-      cross join lateral (
-        select least(coalesce(step.opt_timeout, flow.opt_timeout), 2147483645) + 2 as hidden
-          from pgflow.steps step, pgflow.flows flow
-          where step.flow_slug = _claim_tasks.flow_slug
-            and step.step_slug = t.step_slug
-            and flow.flow_slug = _claim_tasks.flow_slug
-          offset 0
-      ) s
   ),
   claimed as (
     update pgflow.step_tasks t
@@ -79,20 +66,13 @@ begin
         attempts_count = t.attempts_count + 1,
         started_at = greatest(clock_timestamp(), t.queued_at),
         last_worker_id = _claim_tasks.worker_id
-      from candidates
-      where t.ctid = candidates.ctid and t.status = 'queued'
-      returning t.message_id, t.run_id, t.step_slug, t.task_index, t.attempts_count, candidates.hidden
+      where t.ctid = any(array(select found.ctid from found)) and t.status = 'queued'
+      returning t.message_id, t.run_id, t.step_slug, t.task_index, t.attempts_count
   )
-  select
-      array_agg(claimed.message_id order by claimed.message_id),
-      array_agg(claimed.run_id order by claimed.message_id),
-      array_agg(claimed.step_slug order by claimed.message_id),
-      array_agg(claimed.task_index order by claimed.message_id),
-      array_agg(claimed.attempts_count order by claimed.message_id),
-      array_agg(claimed.message_id) filter (where claimed.hidden is distinct from hidden_for),
-      array_agg(claimed.hidden) filter (where claimed.hidden is distinct from hidden_for)
-    into v_msg_ids, v_run_ids, v_step_slugs, v_task_indexes, v_attempts, v_shown_ids, v_shown_for
-    from claimed;
+  select array_agg(c.message_id), array_agg(c.run_id), array_agg(c.step_slug), array_agg(c.task_index),
+      array_agg(c.attempts_count)
+    into v_msg_ids, v_run_ids, v_step_slugs, v_task_indexes, v_attempts
+    from (select claimed.* from claimed order by claimed.message_id) c;
 
   if v_msg_ids is null then
     return;
@@ -109,8 +89,25 @@ begin
       hint = 'Call pgflow.register_worker() before the first claim.';
   end if;
 
+  -- One step's messages are leased for its timeout; a flow's for the longest of its steps.
+  if hidden_for is null or _claim_tasks.step_slug is null then
+    select array_agg(claimed.msg_id), array_agg(s.hidden)
+      into v_shown_ids, v_shown_for
+      from unnest(v_msg_ids, v_step_slugs) as claimed (msg_id, step_slug)
+      cross join lateral (
+        select least(coalesce(step.opt_timeout, flow.opt_timeout), 2147483645) + 2 as hidden
+          from pgflow.steps step, pgflow.flows flow
+          where step.flow_slug = _claim_tasks.flow_slug
+            and step.step_slug = claimed.step_slug
+            and flow.flow_slug = _claim_tasks.flow_slug
+          offset 0
+      ) s
+      where s.hidden is distinct from hidden_for;
+  end if;
   if v_shown_ids is not null then
-    select count(*) into v_updated from pgflow._set_vt_batch(_claim_tasks.queue_name, v_shown_ids, v_shown_for);
+    select count(*)
+      into v_updated
+      from pgflow._set_vt_batch(_claim_tasks.queue_name, v_shown_ids, v_shown_for, is_claim => true);
     if v_updated <> cardinality(v_shown_ids) then
       raise exception using
         constraint = 'pgflow_claim_visibility',
@@ -122,65 +119,74 @@ begin
     end if;
   end if;
 
-  return query
-    select task.msg_id, batch.run_id, batch.step_slug, task.task_index, task.attempt,
-        s.max_attempts, s.timeout_seconds,
-        case s.step_type when 'map' then shared.value -> task.task_index else shared.value end,
-        case when with_flow_input or (s.step_type = 'single' and s.deps_count = 0) then r.input end
-      from (
-        select claimed.run_id, claimed.step_slug,
-            array_agg(claimed.msg_id) as msg_ids,
-            array_agg(claimed.task_index) as task_indexes,
-            array_agg(claimed.attempt) as attempts
+  for v_step in
+    select step.step_slug, step.step_type, step.deps_count,
+        coalesce(step.opt_max_attempts, flow.opt_max_attempts) as max_attempts,
+        coalesce(step.opt_timeout, flow.opt_timeout) as timeout_seconds,
+        array(
+          select dep.dep_slug from pgflow.deps dep where dep.flow_slug = step.flow_slug and dep.step_slug = step.step_slug
+        ) as dep_slugs
+      from pgflow.steps step, pgflow.flows flow
+      where step.flow_slug = _claim_tasks.flow_slug
+        and step.step_slug = any(v_step_slugs)
+        and flow.flow_slug = _claim_tasks.flow_slug
+  loop
+    if v_step.step_type = 'map' then
+      return query
+        select task.msg_id, batch.run_id, v_step.step_slug, task.task_index, task.attempt, v_step.max_attempts,
+            v_step.timeout_seconds, shared.elements -> task.task_index, case when with_flow_input then r.input end
+          from (
+            select claimed.run_id, array_agg(claimed.msg_id) as msg_ids, array_agg(claimed.task_index) as task_indexes,
+                array_agg(claimed.attempt) as attempts
+              from unnest(v_run_ids, v_step_slugs, v_msg_ids, v_task_indexes, v_attempts)
+                as claimed (run_id, step_slug, msg_id, task_index, attempt)
+              where claimed.step_slug = v_step.step_slug
+              group by claimed.run_id
+          ) batch
+          cross join lateral (
+            select run.input from pgflow.runs run where run.run_id = batch.run_id offset 0
+          ) r
+          -- "offset 0" also keeps this one value a run; "#> '{}'" unpacks a stored array once, before it is indexed many
+          -- times.
+          cross join lateral (
+            select case
+                when v_step.deps_count = 0 then r.input #> '{}'
+                else (
+                  select state.output #> '{}'
+                    from pgflow.step_states state
+                    where state.run_id = batch.run_id and state.step_slug = v_step.dep_slugs[1]
+                )
+              end as elements
+              offset 0
+          ) shared
+          cross join lateral unnest(batch.msg_ids, batch.task_indexes, batch.attempts)
+            as task (msg_id, task_index, attempt);
+    elsif v_step.deps_count = 0 then
+      return query
+        select claimed.msg_id, claimed.run_id, v_step.step_slug, claimed.task_index, claimed.attempt, v_step.max_attempts,
+            v_step.timeout_seconds, '{}'::jsonb, r.input
           from unnest(v_run_ids, v_step_slugs, v_msg_ids, v_task_indexes, v_attempts)
             as claimed (run_id, step_slug, msg_id, task_index, attempt)
-          group by claimed.run_id, claimed.step_slug
-      ) batch
-      cross join lateral (
-        select run.input from pgflow.runs run where run.run_id = batch.run_id offset 0
-      ) r
-      cross join lateral (
-        select step.step_slug, step.step_type, step.deps_count,
-            coalesce(step.opt_max_attempts, flow.opt_max_attempts) as max_attempts,
-            coalesce(step.opt_timeout, flow.opt_timeout) as timeout_seconds
-          from pgflow.steps step, pgflow.flows flow
-          where step.flow_slug = _claim_tasks.flow_slug
-            and step.step_slug = batch.step_slug
-            and flow.flow_slug = _claim_tasks.flow_slug
-          offset 0
-      ) s
-      -- "offset 0" also keeps this one value a step; "#> '{}'" unpacks a stored array once, before it is indexed many times.
-      cross join lateral (
-        select case
-            when s.step_type = 'map' and s.deps_count = 0 then r.input #> '{}'
-            when s.step_type = 'map' then (
-              select parent.output #> '{}'
-                from pgflow.deps dep
-                cross join lateral (
-                  select state.output
-                    from pgflow.step_states state
-                    where state.run_id = batch.run_id and state.step_slug = dep.dep_slug
-                    offset 0
-                ) parent
-                where dep.flow_slug = _claim_tasks.flow_slug and dep.step_slug = s.step_slug
-            )
-            when s.deps_count = 0 then '{}'::jsonb
-            else (
-              select coalesce(jsonb_object_agg(dep.dep_slug, parent.output), '{}')
-                from pgflow.deps dep
-                cross join lateral (
-                  select state.output
-                    from pgflow.step_states state
-                    where state.run_id = batch.run_id and state.step_slug = dep.dep_slug and state.status = 'completed'
-                    offset 0
-                ) parent
-                where dep.flow_slug = _claim_tasks.flow_slug and dep.step_slug = s.step_slug
-            )
-          end as value
-          offset 0
-      ) shared
-      cross join lateral unnest(batch.msg_ids, batch.task_indexes, batch.attempts)
-        as task (msg_id, task_index, attempt)
-      order by task.msg_id;
+          cross join lateral (
+            select run.input from pgflow.runs run where run.run_id = claimed.run_id offset 0
+          ) r
+          where claimed.step_slug = v_step.step_slug;
+    else
+      return query
+        select claimed.msg_id, claimed.run_id, v_step.step_slug, claimed.task_index, claimed.attempt, v_step.max_attempts,
+            v_step.timeout_seconds, parents.outputs,
+            case when with_flow_input then (select run.input from pgflow.runs run where run.run_id = claimed.run_id) end
+          from unnest(v_run_ids, v_step_slugs, v_msg_ids, v_task_indexes, v_attempts)
+            as claimed (run_id, step_slug, msg_id, task_index, attempt)
+          cross join lateral (
+            select coalesce(jsonb_object_agg(state.step_slug, state.output), '{}') as outputs
+              from pgflow.step_states state
+              where state.run_id = claimed.run_id
+                and state.step_slug = any(v_step.dep_slugs)
+                and state.status = 'completed'
+          ) parents
+          where claimed.step_slug = v_step.step_slug;
+    end if;
+  end loop;
 end;
 $$;

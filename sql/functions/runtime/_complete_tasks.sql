@@ -43,10 +43,42 @@ declare
 begin
   perform from pgflow.runs r where r.run_id = any(run_ids) order by r.run_id for no key update;
 
-  with asked as materialized (
-    select t.ctid, a.attempt, a.output, a.position, s.step_type, s.step_index,
+  -- A started task's run and step are started: whatever ends them takes their tasks along, under the run's lock.
+  with found as materialized (
+    select t.ctid, t.flow_slug, a.run_id, a.step_slug, a.attempt, a.output, a.position
+      from unnest(run_ids, step_slugs, task_indexes, attempts, outputs) with ordinality
+        as a (run_id, step_slug, task_index, attempt, output, position)
+      cross join lateral (
+        select task.ctid, task.flow_slug
+          from pgflow.step_tasks task
+          where task.run_id = a.run_id
+            and task.step_slug = a.step_slug
+            and task.task_index = a.task_index
+            and task.status = 'started'
+          offset 0
+      ) t
+  ),
+  definition as materialized (
+    select named.flow_slug, named.step_slug, s.step_type, s.step_index,
         s.step_type = 'single'
-        and jsonb_typeof(a.output) is distinct from 'array'
+        and exists (
+          select
+            from pgflow.deps dep
+            join pgflow.steps child on child.flow_slug = dep.flow_slug and child.step_slug = dep.step_slug
+            where dep.flow_slug = named.flow_slug and dep.dep_slug = named.step_slug and child.step_type = 'map'
+        ) as feeds_map
+      from (select distinct found.flow_slug, found.step_slug from found) named
+      cross join lateral (
+        select step.step_type, step.step_index
+          from pgflow.steps step
+          where step.flow_slug = named.flow_slug and step.step_slug = named.step_slug
+          offset 0
+      ) s
+  ),
+  asked as materialized (
+    select found.ctid, found.attempt, found.output, found.position, definition.step_type, definition.step_index,
+        definition.feeds_map
+        and jsonb_typeof(found.output) is distinct from 'array'
         and exists (
           select
             from pgflow.deps dep
@@ -59,36 +91,16 @@ begin
             cross join lateral (
               select state.initial_tasks
                 from pgflow.step_states state
-                where state.run_id = a.run_id and state.step_slug = dep.step_slug
+                where state.run_id = found.run_id and state.step_slug = dep.step_slug
                 offset 0
             ) waiting
-            where dep.flow_slug = r.flow_slug
-              and dep.dep_slug = a.step_slug
+            where dep.flow_slug = found.flow_slug
+              and dep.dep_slug = found.step_slug
               and child.step_type = 'map'
               and waiting.initial_tasks is null
         ) as violates
-      from unnest(run_ids, step_slugs, task_indexes, attempts, outputs) with ordinality
-        as a (run_id, step_slug, task_index, attempt, output, position)
-      cross join lateral (
-        select run.flow_slug from pgflow.runs run where run.run_id = a.run_id and run.status = 'started' offset 0
-      ) r
-      cross join lateral (
-        select from pgflow.step_states state
-          where state.run_id = a.run_id and state.step_slug = a.step_slug and state.status = 'started'
-          offset 0
-      ) ss
-      cross join lateral (
-        select step.step_type, step.step_index
-          from pgflow.steps step
-          where step.flow_slug = r.flow_slug and step.step_slug = a.step_slug
-          offset 0
-      ) s
-      cross join lateral (
-        select task.ctid
-          from pgflow.step_tasks task
-          where task.run_id = a.run_id and task.step_slug = a.step_slug and task.task_index = a.task_index
-          offset 0
-      ) t
+      from found
+      join definition on definition.flow_slug = found.flow_slug and definition.step_slug = found.step_slug
   ),
   completed as (
     update pgflow.step_tasks t

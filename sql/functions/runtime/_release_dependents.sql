@@ -45,43 +45,49 @@ begin
       from run
       where not is_cascade and not run.finishes and r.ctid = run.ctid
   ),
-  satisfied as (
-    select run.run_id, dep.step_slug, run.is_live, min(child.step_index) as step_index,
-        count(*) as parents,
-        -- Only a map's size is unknown before, and a map has one parent.
-        min(case
-          when ss.status = 'skipped' then 0
-          when parent.step_type = 'map' then ss.initial_tasks
-          when jsonb_typeof(ss.output) = 'array' then jsonb_array_length(ss.output)
-        end) filter (where child.step_type = 'map') as size,
-        bool_or(child.required_input_pattern is not null or child.forbidden_input_pattern is not null) as conditional
-      from unnest(run_ids, step_slugs) as ended (run_id, step_slug)
-      join run on run.run_id = ended.run_id
-      cross join lateral (
-        select edge.step_slug
-          from pgflow.deps edge
-          where edge.flow_slug = run.flow_slug and edge.dep_slug = ended.step_slug
-          offset 0
-      ) dep
-      cross join lateral (
-        select state.status, state.output, state.initial_tasks
-          from pgflow.step_states state
-          where state.run_id = ended.run_id and state.step_slug = ended.step_slug
-          offset 0
-      ) ss
+  -- What a step's end means to its dependents is the flow's, and read once for each step.
+  edge as materialized (
+    select named.flow_slug, named.step_slug as parent_slug, parent.step_type as parent_type, dep.step_slug,
+        child.step_index, child.step_type,
+        child.required_input_pattern is not null or child.forbidden_input_pattern is not null as conditional
+      from (
+        select distinct run.flow_slug, ended.step_slug
+          from unnest(run_ids, step_slugs) as ended (run_id, step_slug)
+          join run on run.run_id = ended.run_id
+      ) named
       cross join lateral (
         select step.step_type
           from pgflow.steps step
-          where step.flow_slug = run.flow_slug and step.step_slug = ended.step_slug
+          where step.flow_slug = named.flow_slug and step.step_slug = named.step_slug
           offset 0
       ) parent
       cross join lateral (
+        select d.step_slug from pgflow.deps d where d.flow_slug = named.flow_slug and d.dep_slug = named.step_slug offset 0
+      ) dep
+      cross join lateral (
         select step.step_index, step.step_type, step.required_input_pattern, step.forbidden_input_pattern
           from pgflow.steps step
-          where step.flow_slug = run.flow_slug and step.step_slug = dep.step_slug
+          where step.flow_slug = named.flow_slug and step.step_slug = dep.step_slug
           offset 0
       ) child
-      group by run.run_id, dep.step_slug, run.is_live
+  ),
+  satisfied as (
+    select run.run_id, edge.step_slug, run.is_live, edge.step_index, edge.conditional,
+        count(*) as parents,
+        -- Only a map's size is unknown before, and a map has one parent.
+        min(case when edge.step_type = 'map' then (
+          select case
+              when state.status = 'skipped' then 0
+              when edge.parent_type = 'map' then state.initial_tasks
+              when jsonb_typeof(state.output) = 'array' then jsonb_array_length(state.output)
+            end
+            from pgflow.step_states state
+            where state.run_id = ended.run_id and state.step_slug = ended.step_slug
+        ) end) as size
+      from unnest(run_ids, step_slugs) as ended (run_id, step_slug)
+      join run on run.run_id = ended.run_id
+      join edge on edge.flow_slug = run.flow_slug and edge.parent_slug = ended.step_slug
+      group by run.run_id, edge.step_slug, run.is_live, edge.step_index, edge.conditional
   ),
   waiting as (
     select state.ctid, satisfied.run_id, satisfied.parents, satisfied.is_live, satisfied.step_index,

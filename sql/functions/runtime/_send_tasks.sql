@@ -16,7 +16,15 @@ declare
   v_queue_names text[];
   v_done int;
 begin
-  with batches as (
+  with route as materialized (
+    select named.flow_slug, named.step_slug, step.step_index, step.queue_name, coalesce(step.opt_start_delay, 0) as delay
+      from (
+        select distinct started.flow_slug, started.step_slug
+          from unnest(flow_slugs, step_slugs) as started (flow_slug, step_slug)
+      ) named
+      join pgflow.steps step on step.flow_slug = named.flow_slug and step.step_slug = named.step_slug
+  ),
+  batches as (
     -- The arrays of a batch come in the order of the rows: sorted once, not once for each array.
     select
         task.queue_name, task.delay,
@@ -32,12 +40,7 @@ begin
       from (
         select started.flow_slug, started.run_id, started.step_slug, s.queue_name, s.delay, i.index
           from unnest(flow_slugs, run_ids, step_slugs, tasks) as started (flow_slug, run_id, step_slug, tasks)
-          cross join lateral (
-            select step.step_index, step.queue_name, coalesce(step.opt_start_delay, 0) as delay
-              from pgflow.steps step
-              where step.flow_slug = started.flow_slug and step.step_slug = started.step_slug
-              offset 0
-          ) s
+          join route s on s.flow_slug = started.flow_slug and s.step_slug = started.step_slug
           cross join lateral generate_series(0, started.tasks - 1) as i (index)
           order by s.queue_name, s.delay, started.run_id, s.step_index, i.index
       ) task

@@ -34,6 +34,7 @@ begin
       from pgflow._claim_tasks(
         start_tasks.flow_slug, start_tasks.queue_name, start_tasks.step_slug, start_tasks.msg_ids, start_tasks.worker_id,
         false
-      ) task;
+      ) task
+      order by task.msg_id;
 end;
 $$;

@@ -1,9 +1,8 @@
--- pgflow._release_tasks: give a worker's started tasks of these runs back as if it had never claimed them.
+-- pgflow._release_tasks: give these tasks back as if the worker had never claimed them, as far as it still has them in hand.
 -- Called by: release_tasks, release_worker, who hold the runs.    Locks: step_tasks, queue rows.
--- Promises: what release_tasks does. A task that the worker claimed since the runs were locked, in another run, is left
---   alone: to take its row without its run could end in a deadlock with whoever settles that run.
+-- Promises: what release_tasks does.
 
-create or replace function pgflow._release_tasks(worker_id uuid, msg_ids bigint[], run_ids uuid[])
+create or replace function pgflow._release_tasks(worker_id uuid, run_ids uuid[], step_slugs text[], task_indexes int[])
 returns int
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -17,11 +16,18 @@ begin
   with released as (
     update pgflow.step_tasks t
       set status = 'queued', started_at = null, last_worker_id = null, attempts_count = t.attempts_count - 1
-      where t.last_worker_id = _release_tasks.worker_id
+      from unnest(run_ids, step_slugs, task_indexes) as held (run_id, step_slug, task_index)
+      cross join lateral (
+        -- By its whole key, see _complete_tasks.
+        select task.ctid
+          from pgflow.step_tasks task
+          where task.run_id = held.run_id and task.step_slug = held.step_slug and task.task_index = held.task_index
+          offset 0
+      ) found
+      where t.ctid = found.ctid
+        and t.last_worker_id = _release_tasks.worker_id
         and t.status = 'started'
         and t.permanently_stalled_at is null
-        and t.run_id = any(run_ids)
-        and (msg_ids is null or t.message_id = any(msg_ids))
       returning t.queue_name, t.message_id
   )
   select array_agg(released.queue_name), array_agg(released.message_id)

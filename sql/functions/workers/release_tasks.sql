@@ -13,8 +13,9 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_is_fresh constant boolean := pgflow._require_read_committed('release_tasks');
-  v_run_ids constant uuid[] := pgflow._lock_runs_in_hand(release_tasks.worker_id, msg_ids);
+  v_held record;
 begin
-  return pgflow._release_tasks(release_tasks.worker_id, msg_ids, v_run_ids);
+  v_held := pgflow._hold_tasks_in_hand(release_tasks.worker_id, msg_ids);
+  return pgflow._release_tasks(release_tasks.worker_id, v_held.run_ids, v_held.step_slugs, v_held.task_indexes);
 end;
 $$;

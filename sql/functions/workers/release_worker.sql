@@ -18,7 +18,7 @@ set enable_seqscan = off
 as $$
 declare
   v_is_fresh constant boolean := pgflow._require_read_committed('release_worker');
-  v_locked uuid[];
+  v_held record;
   v_run_ids uuid[];
   v_step_slugs text[];
   v_task_indexes int[];
@@ -34,15 +34,22 @@ begin
     set stopped_at = coalesce(w.stopped_at, clock_timestamp())
     where w.worker_id = release_worker.worker_id;
 
-  v_locked := pgflow._lock_runs_in_hand(release_worker.worker_id);
+  v_held := pgflow._hold_tasks_in_hand(release_worker.worker_id, null);
 
   with crashed as (
     update pgflow.step_tasks t
       set crash_count = t.crash_count + 1
-      where t.last_worker_id = release_worker.worker_id
+      from unnest(v_held.run_ids, v_held.step_slugs, v_held.task_indexes) as held (run_id, step_slug, task_index)
+      cross join lateral (
+        select task.ctid
+          from pgflow.step_tasks task
+          where task.run_id = held.run_id and task.step_slug = held.step_slug and task.task_index = held.task_index
+          offset 0
+      ) found
+      where t.ctid = found.ctid
+        and t.last_worker_id = release_worker.worker_id
         and t.status = 'started'
         and t.permanently_stalled_at is null
-        and t.run_id = any(v_locked)
         and t.message_id = any(guilty)
       returning t.run_id, t.step_slug, t.task_index, t.attempts_count
   )
@@ -58,6 +65,8 @@ begin
       array_fill(reason, array[v_failed]), array_fill(false, array[v_failed]), release_worker.worker_id
     );
   end if;
-  return v_failed + pgflow._release_tasks(release_worker.worker_id, null, v_locked);
+  return v_failed + pgflow._release_tasks(
+    release_worker.worker_id, v_held.run_ids, v_held.step_slugs, v_held.task_indexes
+  );
 end;
 $$;

@@ -46,7 +46,8 @@ select is_empty(format($$ select from pgflow.requeue_stalled_tasks() n where n >
 
 -- A task in hand, one that has stalled for good, and a run that is over.
 select t.claim('own', 'a') \g /dev/null
-update pgflow.step_tasks set status = 'started', attempts_count = 1, queued_at = now() - interval '1 h', started_at = now() - interval '1 h',
+select t.claim('own', 'b') \g /dev/null
+update pgflow.step_tasks set queued_at = now() - interval '1 h', started_at = now() - interval '1 h',
     requeued_count = 3, last_worker_id = t.worker() where run_id = :'other' and step_slug = 'b';
 select pgflow.requeue_stalled_tasks() \g /dev/null
 select isnt((select permanently_stalled_at from pgflow.step_tasks where run_id = :'other' and step_slug = 'b'), null, 'stalled for good');

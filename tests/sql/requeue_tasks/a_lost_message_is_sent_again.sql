@@ -1,7 +1,7 @@
 -- A queued task whose message somebody purged, deleted or archived, or whose queue was dropped, is listed and can be sent again.
 \ir ../../support/engine.psql
 begin;
-select plan(29);
+select plan(33);
 
 select pgflow.ensure_flow_compiled('own', '{"options": {"baseDelay": 100}, "steps": [{"slug": "m", "stepType": "map"}, {"slug": "x"}, {"slug": "z", "options": {"startDelay": 60}}]}', 'step') \g /dev/null
 select run_id as run from pgflow.start_flow('own', '[0, 1, 2]') \gset
@@ -47,6 +47,15 @@ select pgflow.fail_task(:'run', 'm', 2, 'no') \g /dev/null
 select is(pg_temp.lost(), 'm[1] m[2] x[0]', 'released, or failed with an attempt left, it is lost');
 select is(pg_temp.outcomes('m', 0, 1, 2), array['late', 'applied', 'applied'], 'and sent again');
 select is((select attempts_count from pgflow.step_tasks where step_slug = 'm' and task_index = 2), 1, 'its attempts stay counted');
+
+-- What is in hand and lost is left to its worker for as long as any task, and then listed, too.
+select t.claim('own', 'm', 1, 1) \g /dev/null
+select pgmq.purge_queue('own__m') \g /dev/null
+select is(pg_temp.lost(), 'm[2] x[0]', 'a task in hand may still be settled');
+update pgflow.step_tasks set queued_at = now() - interval '1 h', started_at = now() - interval '1 h' where step_slug = 'm' and status = 'started';
+select is(pgflow.requeue_stalled_tasks(), 0, 'the sweep finds tasks through their messages');
+select is(pg_temp.lost(), 'm[1] m[2] x[0]', 'nobody will settle it any more');
+select is(pg_temp.outcomes('m', 1, 2), array['applied', 'applied'], 'it is sent again');
 
 -- A run that is over needs nothing.
 select pgflow.cancel_run(:'other') \g /dev/null

@@ -87,10 +87,11 @@ select results_eq(
 -- Nothing of a finished run or step.
 select run_id as run from pgflow.start_flow('one', '{}') \gset
 select message_id as a from pgflow.step_tasks where run_id = :'run' and step_slug = 'a' \gset
-update pgflow.runs set status = 'failed', failed_at = clock_timestamp() where run_id = :'run';
+select pgflow.cancel_run(:'run') \g /dev/null
 select is_empty(format($$ select pgflow.start_tasks('one', array[%s]::bigint[], t.worker(), 'one') $$, :a), 'not of a finished run');
-update pgflow.runs set status = 'started', failed_at = null where run_id = :'run';
-update pgflow.step_states set status = 'skipped', skip_reason = 'x', remaining_tasks = null where run_id = :'run' and step_slug = 'a';
+select run_id as run from pgflow.start_flow('one', '{}') \gset
+select message_id as a from pgflow.step_tasks where run_id = :'run' and step_slug = 'a' \gset
+select pgflow._force_skip_steps(array[:'run']::uuid[], array['a'], 'condition_unmet') \g /dev/null
 select is_empty(format($$ select pgflow.start_tasks('one', array[%s]::bigint[], t.worker(), 'one') $$, :a), 'not of a finished step');
 
 -- Inputs of one claim over several runs and steps.
