@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <new>
 
 #include "base/did_you_mean.hpp"
 #include "supervisor/commands/command.hpp"
@@ -139,7 +140,16 @@ int run(int argc, char** argv) {
     return static_cast<int>(Exit::usage);
   }
 
-  Outcome<Exit> outcome = verbs.named();
+  Outcome<Exit> outcome = refuse(
+      Exit::os_error,
+      "there is no memory left",
+      "",
+      "A limit is reached: of this process (ulimit -v), its control group, or the machine."
+  );
+  try {
+    outcome = verbs.named();
+  } catch (const std::bad_alloc&) {  // what lay on the stack is free again: enough to say so
+  }
   // Output that was lost is no success: a full disk is told only here.
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
     outcome = refuse(

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <deque>
 #include <optional>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -500,11 +501,16 @@ void Connection::World::cancel() {
   if (request == nullptr) return;
   // A thread of its own, waited for by nobody: PQcancel blocks for as long as a frozen server
   // likes.
-  std::thread([request] {
-    std::array<char, 256> problem{};
-    PQcancel(request, problem.data(), static_cast<int>(problem.size()));
+  try {
+    std::thread([request] {
+      std::array<char, 256> problem{};
+      PQcancel(request, problem.data(), static_cast<int>(problem.size()));
+      PQfreeCancel(request);
+    }).detach();
+  } catch (const std::system_error& no_thread) {
     PQfreeCancel(request);
-  }).detach();
+    log::warn("db.not_cancelled", {{"reason", no_thread.what()}});
+  }
 }
 
 void Connection::World::close() {

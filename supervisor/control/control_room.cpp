@@ -176,10 +176,15 @@ Result<void> ControlRoom::open_socket() {
   if (!listening) return tl::unexpected(listening.error());
   struct stat file{};
   ::stat(control.socket.c_str(), &file);
-  socket_file_ = file_at(control.socket);
-  socket_door_ = door(
+  auto opened = door(
       std::move(*listening), std::make_unique<SocketKeeper>(control.mode, geteuid(), file.st_gid)
   );
+  if (!opened) {
+    ::unlink(control.socket.c_str());
+    return tl::unexpected(opened.error());
+  }
+  socket_door_ = std::move(*opened);
+  socket_file_ = file_at(control.socket);
   log::info("control.listening", {{"socket", control.socket.string()}});
   return {};
 }
@@ -190,7 +195,10 @@ Result<void> ControlRoom::open_tcp() {
   auto listening = listen_at(health.listen);
   if (!listening) return tl::unexpected(listening.error());
   port_ = port_of(*listening);
-  tcp_door_ = door(std::move(*listening), std::make_unique<TcpKeeper>(health.token, health.hosts));
+  auto opened =
+      door(std::move(*listening), std::make_unique<TcpKeeper>(health.token, health.hosts));
+  if (!opened) return tl::unexpected(opened.error());
+  tcp_door_ = std::move(*opened);
   log::info(
       "health.listening",
       {{"address", health.listen}, {"port", port_}, {"read_only", health.token.empty()}}
@@ -226,9 +234,11 @@ void ControlRoom::watch_socket() {
   if (open_socket()) told_lost_ = false;
 }
 
-ControlRoom::Door ControlRoom::door(UniqueFd listening, std::unique_ptr<Doorkeeper> keeper) {
+Result<ControlRoom::Door> ControlRoom::door(
+    UniqueFd listening, std::unique_ptr<Doorkeeper> keeper
+) {
   const Doorkeeper& its = *keeper;
-  auto server = std::make_unique<HttpServer>(
+  auto server = HttpServer::start(
       std::move(listening),
       HttpServer::Handlers{
           .at_once = [this,
@@ -237,7 +247,8 @@ ControlRoom::Door ControlRoom::door(UniqueFd listening, std::unique_ptr<Doorkeep
                         ) { mailbox_.post(std::move(exchange)); },
       }
   );
-  return {std::move(keeper), std::move(server)};
+  if (!server) return tl::unexpected(server.error());
+  return Door{std::move(keeper), std::move(*server)};
 }
 
 void ControlRoom::changed() {

@@ -35,7 +35,7 @@ class ControlRoom {
   ControlRoom& operator=(const ControlRoom&) = delete;
 
   // Opens the doors; the caller holds the lock of the state folder. Error kinds "not_listening",
-  // "locked": another supervisor answers there.
+  // "locked": another supervisor answers there; "os_error".
   Result<void> open();
   // The snapshot may show something else now.
   void changed();
@@ -56,7 +56,7 @@ class ControlRoom {
 
   Result<void> open_socket();
   Result<void> open_tcp();
-  Door door(UniqueFd listening, std::unique_ptr<Doorkeeper> keeper);
+  Result<Door> door(UniqueFd listening, std::unique_ptr<Doorkeeper> keeper);
   // Somebody may have removed it.
   void watch_socket();
 

@@ -11,7 +11,6 @@
 #include <condition_variable>
 #include <mutex>
 #include <set>
-#include <stdexcept>
 
 #include "supervisor/control/problem.hpp"
 
@@ -287,8 +286,7 @@ struct HttpServer::Daemon {
         this,
         MHD_OPTION_END
     );
-    if (daemon == nullptr) throw std::runtime_error("the HTTP server's thread could not be made");
-    listening.release();  // the daemon closes it
+    if (daemon != nullptr) listening.release();  // the daemon closes it
   }
   ~Daemon() {
     {
@@ -300,7 +298,7 @@ struct HttpServer::Daemon {
         return std::ranges::none_of(open, &Exchange::is_owed);
       });
     }
-    MHD_stop_daemon(daemon);
+    if (daemon != nullptr) MHD_stop_daemon(daemon);
   }
 
   static MHD_Result on_request(
@@ -370,12 +368,23 @@ struct HttpServer::Daemon {
 
   const Handlers handlers;
   const std::shared_ptr<Gate> gate = std::make_shared<Gate>();
-  std::set<Exchange*> open;  // Guarded by the gate's mutex.
-  MHD_Daemon* daemon = nullptr;
+  std::set<Exchange*> open;      // Guarded by the gate's mutex.
+  MHD_Daemon* daemon = nullptr;  // stays so when it could not be started
 };
 
-HttpServer::HttpServer(UniqueFd listening, Handlers handlers)
-    : daemon_(std::make_unique<Daemon>(std::move(listening), std::move(handlers))) {}
+Result<std::unique_ptr<HttpServer>> HttpServer::start(UniqueFd listening, Handlers handlers) {
+  auto daemon = std::make_unique<Daemon>(std::move(listening), std::move(handlers));
+  if (daemon->daemon == nullptr) {
+    return fail(
+        {.kind = "os_error",
+         .message = "The HTTP server's thread cannot be made.",
+         .hint = "A limit is reached: of threads or memory (ulimit -u, -v; pids.max)."}
+    );
+  }
+  return std::unique_ptr<HttpServer>(new HttpServer(std::move(daemon)));
+}
+
+HttpServer::HttpServer(std::unique_ptr<Daemon> daemon) : daemon_(std::move(daemon)) {}
 
 HttpServer::~HttpServer() = default;
 

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/result.hpp"
 #include "base/unique_fd.hpp"
 
 namespace pgflow::supervisor {
@@ -72,9 +73,8 @@ class HttpServer {
     std::function<void(std::shared_ptr<HttpExchange>)> on_request;
   };
 
-  // `listening` is a bound socket that listens. Throws std::runtime_error when no thread can be
-  // made.
-  HttpServer(UniqueFd listening, Handlers handlers);
+  // `listening` is a bound socket that listens. Error kind "os_error": no thread can be made.
+  static Result<std::unique_ptr<HttpServer>> start(UniqueFd listening, Handlers handlers);
   // Ends the thread; who still waits for an answer gets 503.
   ~HttpServer();
   HttpServer(const HttpServer&) = delete;
@@ -82,6 +82,8 @@ class HttpServer {
 
  private:
   struct Daemon;
+  explicit HttpServer(std::unique_ptr<Daemon> daemon);
+
   std::unique_ptr<Daemon> daemon_;
 };
 

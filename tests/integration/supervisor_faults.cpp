@@ -142,10 +142,17 @@ TEST_CASE(
   });
   INFO(rig.supervisor().err());
   CHECK(rig.said("resource temporarily unavailable"));
+  std::filesystem::remove(rig.path("state/control.sock"));
+  eventually("the socket, too, cannot be made", kSoon, [&] {
+    return rig.said("control.socket_lost");
+  });
   CHECK(rig.started("a").size() == 1);
   CHECK(alive(rig.started("b").at(0).pid));
   limit_processes(rig.supervisor().pid(), false);
   rig.wait_start("a", 2);
+  eventually("the socket is back", kSoon, [&] {
+    return std::filesystem::exists(rig.path("state/control.sock"));
+  });
   rig.supervisor().signal(SIGTERM);
   CHECK(rig.supervisor().wait(kSoon) == 0);
   rig.check_nothing_left();
