@@ -28,7 +28,7 @@ tl::unexpected<Error> no_board(const char* doing) {
        .message =
            std::string("Cannot ") + doing + " the memory that a worker shares with its supervisor.",
        .detail = std::strerror(errno),
-       .hint = "Free memory, or raise the limit of open files (ulimit -n)."}
+       .hint = "Free memory, or raise the limits of memory and of open files (ulimit -v, -n)."}
   );
 }
 

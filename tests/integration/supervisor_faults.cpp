@@ -2,6 +2,7 @@
 // spoken to wrongly.
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 
@@ -224,4 +225,27 @@ TEST_CASE("a supervisor that may not write its state folder ends with 71", "[sup
   std::filesystem::create_directories(rig.path("state"));
   std::filesystem::create_symlink("/dev/full", rig.path("state/releases.jsonl.new"));
   CHECK(rig.start().wait(kSoon) == 71);
+}
+
+TEST_CASE(
+    "orders are refused while the state folder cannot be written to, and workers go on",
+    "[supervisor][faults]"
+) {
+  Rig rig;
+  give_to_limited_user(rig.folder());
+  rig.start_with(as_limited_user());
+  rig.wait_ready();
+  const auto order = [&](int exit_code) {
+    Process scale({.arguments = {PGFLOW_BIN_DIR "/pgflow", "scale", "a=2", "-c", rig.config()}});
+    CHECK(scale.wait(kSoon) == exit_code);
+    return scale.err();
+  };
+  REQUIRE(chmod(rig.path("state").c_str(), 0555) == 0);
+  const std::string refusal = order(71);
+  CHECK(refusal.find("detail: Permission denied") != std::string::npos);
+  CHECK(refusal.find("hint: ") != std::string::npos);
+  CHECK(count_living(rig) == 2);
+  REQUIRE(chmod(rig.path("state").c_str(), 0755) == 0);
+  order(0);
+  rig.wait_start("a", 2);
 }
