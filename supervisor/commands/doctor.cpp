@@ -105,6 +105,10 @@ select format('%s of %s on %s, for %s', w.worker_id, w.function_name, coalesce(w
 from pgflow.workers w
 where w.stopped_at is null and w.last_heartbeat_at between clock_timestamp() - interval '1 day' and clock_timestamp() - interval '6 seconds'
 order by w.last_heartbeat_at)sql"},
+    {"PGF123", "integrity", "the newest runs keep every invariant", "rows that the engine would never write",
+     "Somebody wrote past the functions, or a backup is not of one moment: `pgflow run cancel` ends such runs.", R"sql(
+select format('!%s, run %s: %s', concat_ws('/', i.flow_slug, i.step_slug), i.run_id, i.problem)
+from pgflow.check_integrity() i)sql"},
 };
 // clang-format on
 

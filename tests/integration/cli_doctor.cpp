@@ -67,7 +67,8 @@ TEST_CASE("a healthy database and host have nothing that fails", "[cli][doctor]"
         "PGF114",
         "PGF115",
         "PGF116",
-        "PGF117"}) {
+        "PGF117",
+        "PGF123"}) {
     CHECK(result.at(id).substr(0, 3) == "ok:");
   }
   CHECK(contains(database.ask({"doctor"}).out, "✓ PGF105  schema: version "));
@@ -175,6 +176,20 @@ TEST_CASE("stalled tasks, dropped and foreign queues fail or warn", "[cli][docto
       "fail: queues and flows do not fit | flow communityThreads lacks its queue "
       "communitythreads__deliverslack"
   ));
+}
+
+TEST_CASE("a run that was written past the engine fails", "[cli][doctor]") {
+  FlowDatabase database;
+  const std::string run =
+      database->value("select run_id from pgflow.start_flow('communityThreads', '{}')");
+  database->value("update pgflow.runs set remaining_steps = 1");
+  const Examined result = examine(database.url());
+  CHECK(result.exit_code == 1);
+  CHECK(
+      result.at("PGF123") ==
+      "fail: rows that the engine would never write | communityThreads, run " + run +
+          ": The run is started, remaining_steps is 1; 2 of its steps are not over."
+  );
 }
 
 TEST_CASE("disabled functions and fences that stand are warnings", "[cli][doctor]") {

@@ -19,7 +19,9 @@ declare
   v_routes constant jsonb := pgflow._derive_queue_routes(v_flow_slug, shape, v_mode);
   v_db_mode text;
   v_db_routes jsonb;
-  v_shape_differences text[];
+  v_steps jsonb;
+  v_db_shape jsonb;
+  v_shape_differences text[] := array[]::text[];
   v_routing_differences text[] := array[]::text[];
 begin
   perform pgflow._assert_route_map(v_flow_slug, v_routes, route_map);
@@ -45,7 +47,14 @@ begin
     into v_db_routes
     from pgflow.steps s where s.flow_slug = v_flow_slug;
 
-  v_shape_differences := pgflow._compare_flow_shapes(shape, pgflow._get_flow_shape(v_flow_slug));
+  -- What is the same word for word needs no comparison, which is a new connection's dearest statement.
+  select jsonb_agg(step.value - 'options' order by step.position)
+    into v_steps
+    from jsonb_array_elements(pgflow._shape_steps(v_flow_slug, shape)) with ordinality as step (value, position);
+  v_db_shape := pgflow._get_flow_shape(v_flow_slug);
+  if v_steps is distinct from v_db_shape -> 'steps' then
+    v_shape_differences := pgflow._compare_flow_shapes(shape, v_db_shape);
+  end if;
   if v_db_mode <> v_mode then
     v_routing_differences := v_routing_differences
       || format('Queue mode differs: database has ''%s'', worker expects ''%s''', v_db_mode, v_mode);
