@@ -2,13 +2,16 @@
 #include "pg/connection.hpp"
 
 #include <arpa/inet.h>
+#include <fmt/format.h>
 #include <libpq-fe.h>
 #include <netdb.h>
 
 #include <array>
 #include <cstdlib>
 #include <deque>
+#include <functional>
 #include <optional>
+#include <set>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -41,6 +44,14 @@ bool needs_resolver(const std::string& host);
 Options resolve(Options options, const std::vector<Endpoint>& endpoints);
 
 Error error_of(const PGresult* result);
+
+constexpr std::string_view kStatementExists = "42P05";
+constexpr std::string_view kNoSuchStatement = "26000";
+
+// One text, one name: whoever prepared it in a backend that a pooler lends us meant the same.
+std::string statement_name(const Query& query) {
+  return fmt::format("{}_{:016x}", query.name, std::hash<std::string_view>()(query.sql));
+}
 Error connect_error(std::string text, const Dsn& dsn);
 
 // Ending a COPY would take as much code as doing it.
@@ -81,6 +92,7 @@ class Connection::World : public std::enable_shared_from_this<World> {
     std::optional<Params> params;  // none: a script
     std::chrono::milliseconds timeout;
     OnRows done;
+    std::string statement{};  // the prepared one's name; empty: it is sent as text
   };
 
   void connect(OnConnected done);
@@ -105,6 +117,8 @@ class Connection::World : public std::enable_shared_from_this<World> {
 
   void on_ready(uv::Ready ready);
   void send_next();
+  int send(const Request& request);
+  bool sends_again();
   void flush();
   void read_results();
   void take(PGresult* owned);
@@ -130,6 +144,9 @@ class Connection::World : public std::enable_shared_from_this<World> {
   std::deque<Request> requests_;  // the first one runs when busy
   std::vector<OnRows> refused_;
   std::optional<Error> early_failure_;          // of a connect() that failed before it returned
+  std::set<std::string> prepared_;              // statements, in this backend
+  bool preparing_ = false;                      // what runs is the first request's preparation
+  bool backends_change_ = false;                // a pooler: what was prepared may be elsewhere
   std::optional<Result<Rows>> running_result_;  // what the running query said so far
   std::string last_fatal_;                      // SQLSTATE of the server's last words
   unsigned attempts_ = 0;  // connect() calls; a resolver's answer to an older one is ignored
@@ -153,7 +170,8 @@ void Connection::query(const Query& query, Params params, OnRows done) {
        std::string(query.sql),
        std::move(params),
        query.timeout,
-       std::move(done)}
+       std::move(done),
+       query.prepared ? statement_name(query) : ""}
   );
 }
 
@@ -331,25 +349,7 @@ void Connection::World::enqueue(Request request) {
 void Connection::World::send_next() {
   if (state != ConnectionState::idle || requests_.empty()) return;
   const Request& request = requests_.front();
-  int sent = 0;
-  if (request.params) {
-    std::vector<const char*> values;
-    for (const Param& param : *request.params) {
-      values.push_back(param.text() ? param.text()->c_str() : nullptr);
-    }
-    sent = PQsendQueryParams(
-        connection.get(),
-        request.sql.c_str(),
-        static_cast<int>(values.size()),
-        nullptr,
-        values.data(),
-        nullptr,
-        nullptr,
-        0
-    );
-  } else {
-    sent = PQsendQuery(connection.get(), request.sql.c_str());
-  }
+  const int sent = send(request);
   move_to(ConnectionState::busy);
   const auto timeout =
       request.timeout == Query::kConnectionsTimeout ? options.query_timeout : request.timeout;
@@ -360,6 +360,44 @@ void Connection::World::send_next() {
     return;
   }
   flush();
+}
+
+int Connection::World::send(const Request& request) {
+  PGconn* const to = connection.get();
+  if (!request.params) return PQsendQuery(to, request.sql.c_str());
+  const bool by_name = !request.statement.empty() && !backends_change_;
+  preparing_ = by_name && !prepared_.contains(request.statement);
+  if (preparing_) {
+    return PQsendPrepare(to, request.statement.c_str(), request.sql.c_str(), 0, nullptr);
+  }
+  std::vector<const char*> values;
+  values.reserve(request.params->size());
+  for (const Param& param : *request.params) {
+    values.push_back(param.text() ? param.text()->c_str() : nullptr);
+  }
+  const int count = static_cast<int>(values.size());
+  return by_name ? PQsendQueryPrepared(
+                       to, request.statement.c_str(), count, values.data(), nullptr, nullptr, 0
+                   )
+                 : PQsendQueryParams(
+                       to, request.sql.c_str(), count, nullptr, values.data(), nullptr, nullptr, 0
+                   );
+}
+
+// The first request has not been done yet: its statement has just been prepared, or could not be
+// found, or was there already, because a pooler has changed the backend.
+bool Connection::World::sends_again() {
+  const Request& request = requests_.front();
+  if (request.statement.empty() || !running_result_) return false;
+  if (running_result_->has_value()) {
+    if (!std::exchange(preparing_, false)) return false;
+    prepared_.insert(request.statement);
+    return true;
+  }
+  const std::string& sqlstate = running_result_->error().sqlstate;
+  const bool is_elsewhere = sqlstate == (preparing_ ? kStatementExists : kNoSuchStatement);
+  preparing_ = false;
+  return is_elsewhere && !std::exchange(backends_change_, true);
 }
 
 void Connection::World::flush() {
@@ -440,6 +478,11 @@ void Connection::World::end_of_stream() {
 void Connection::World::finish() {
   if (PQstatus(connection.get()) == CONNECTION_BAD) return end_of_stream();
   deadline_.stop();
+  if (sends_again()) {
+    running_result_.reset();
+    move_to(ConnectionState::idle);
+    return send_next();
+  }
   Request request = std::move(requests_.front());
   requests_.pop_front();
   Result<Rows> result = running_result_ ? std::move(*running_result_) : Result<Rows>(Rows(nullptr));
@@ -550,6 +593,8 @@ void Connection::World::watch_socket(bool readable, bool writable) {
 void Connection::World::drop_connection() {
   deadline_.stop();
   running_result_.reset();
+  prepared_.clear();
+  preparing_ = false;
   // Before PQfinish closes the socket: a reused number would deliver another connection's events to
   // us.
   poll_.reset();

@@ -27,6 +27,10 @@ struct Query {
   std::string_view name;
   std::string_view sql;
   std::chrono::milliseconds timeout = kConnectionsTimeout;
+  // Asked so often that the server shall parse and plan it once for each connection. Behind a
+  // pooler that lends another backend each time it is asked like any other. Not within a
+  // transaction.
+  bool prepared = false;
 
   static constexpr std::chrono::milliseconds kConnectionsTimeout{-1};
 };

@@ -22,14 +22,20 @@ constexpr pg::Query kReadAndClaim{
     "  ceil(extract(epoch from least(pgflow.next_visible_at($1::text), clock_timestamp() + '1 day')"
     "    - clock_timestamp()) * 1000)::bigint"
     "  where $7::boolean and not exists (select from answer)",
+    pg::Query::kConnectionsTimeout,
+    true,
 };
 constexpr pg::Query kCompleteTasks{
     "complete_tasks",
     "select run_id, step_slug, task_index, outcome from pgflow.complete_tasks($1::jsonb, $2::uuid)",
+    pg::Query::kConnectionsTimeout,
+    true,
 };
 constexpr pg::Query kFailTasks{
     "fail_tasks",
     "select run_id, step_slug, task_index, outcome from pgflow.fail_tasks($1::jsonb, $2::uuid)",
+    pg::Query::kConnectionsTimeout,
+    true,
 };
 constexpr pg::Query kReleaseTasks{
     "release_tasks",

@@ -330,6 +330,60 @@ TEST_CASE("notifications arrive while nothing is asked", "[pg][connection]") {
 }
 
 TEST_CASE(
+    "a notification that comes with the end of an answer is heard with it", "[pg][connection]"
+) {
+  Session s;
+  std::string heard;
+  s.connection.on_notification([&](std::string_view channel, std::string_view payload) {
+    heard = std::string(channel) + "=" + std::string(payload);
+  });
+  REQUIRE(ask(s.loop, s.connection, "listen pgflow_test"));
+  // A backend tells its own notifications, and those of others that came while it was busy, between
+  // the answer and its last byte.
+  CHECK(ask(s.loop, s.connection, "select pg_notify('pgflow_test', 'hello')"));
+  CHECK(heard == "pgflow_test=hello");
+}
+
+TEST_CASE("a prepared query is parsed once", "[pg][connection]") {
+  Session s;
+  const pg::Query query{
+      .name = "counted",
+      .sql = "select $1::int, count(*) from pg_prepared_statements",
+      .prepared = true
+  };
+  const auto answer = [&](std::optional<int> value) {
+    std::string text;
+    s.connection.query(query, {value}, [&](Result<pg::Rows> rows) {
+      text = rows ? std::string((*rows)[0][1].view()) : rows.error().message;
+    });
+    run_until(s.loop, [&] { return !text.empty(); });
+    return text;
+  };
+  CHECK(answer(1) == "1");
+  CHECK(answer(std::nullopt) == "1");
+
+  // What a pooler does: the next backend knows nothing of it.
+  REQUIRE(ask(s.loop, s.connection, "deallocate all"));
+  CHECK(answer(2) == "0");
+  CHECK(answer(3) == "0");
+}
+
+TEST_CASE("a prepared query that is wrong is told once", "[pg][connection]") {
+  Session s;
+  std::vector<std::string> told;
+  s.connection.query(
+      {.name = "wrong", .sql = "select $1::int from nowhere", .prepared = true},
+      {1},
+      [&](Result<pg::Rows> rows) { told.push_back(rows ? "rows" : rows.error().sqlstate); }
+  );
+  s.connection.query({"right", "select 1"}, {}, [&](Result<pg::Rows> rows) {
+    told.push_back(rows ? "rows" : rows.error().sqlstate);
+  });
+  run_until(s.loop, [&] { return told.size() == 2; });
+  CHECK(told == std::vector<std::string>{"42P01", "rows"});
+}
+
+TEST_CASE(
     "an exception of a callback comes out of the loop, and the connection goes on",
     "[pg][connection]"
 ) {
