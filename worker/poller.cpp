@@ -33,6 +33,15 @@ PollPace::Milliseconds PollPace::after_empty(
   return std::min(pause, std::max(until, kShortest));
 }
 
+PollPace::Milliseconds PollPace::wake(SteadyClock::time_point now) {
+  constexpr Milliseconds kBetween{5};
+  next_ = busy_;
+  const auto due = woken_look_at_ + kBetween;
+  if (now < due) return std::chrono::ceil<Milliseconds>(due - now);
+  woken_look_at_ = now;
+  return Milliseconds(0);
+}
+
 void StrayMessages::warn(const std::vector<store::UnclaimedMessage>& messages) {
   // Only a bound for a queue that somebody floods; then some are named twice.
   constexpr std::size_t kMostRemembered = 10'000;

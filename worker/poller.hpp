@@ -33,13 +33,15 @@ class PollPace {
   );
   bool knows_next(SteadyClock::time_point now) const { return next_visible_at_ > now; }
 
-  // Somebody says that there is work: start over with short pauses.
-  void wake() { next_ = busy_; }
+  // Somebody says that there is work: the pause before the look for it. None, unless such a look
+  // was a moment ago: a thousand starts a second are not a thousand looks.
+  Milliseconds wake(SteadyClock::time_point now);
 
  private:
   Milliseconds busy_;
   Milliseconds idle_;
   Milliseconds next_;
+  SteadyClock::time_point woken_look_at_{};
   SteadyClock::time_point next_visible_at_ = SteadyClock::time_point::min();
 };
 

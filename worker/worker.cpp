@@ -43,9 +43,6 @@ constexpr auto kLongestWait = 250ms;
 constexpr auto kPingInterval = 1s;
 // A permission to come back may get lost when a socket is full.
 constexpr auto kAskAgain = 10s;
-// Between two looks that only a wake-up asks for: a thousand starts a second are not a thousand
-// looks.
-constexpr auto kWakePause = 5ms;
 constexpr auto kNever = SteadyClock::time_point::max();
 constexpr std::chrono::seconds kDefaultTimeout{60};  // the database's, for flows that set none
 
@@ -354,7 +351,6 @@ void Worker::look() {
   look_due_ = false;
   asking_ = 1;
   claiming_ = true;
-  looked_at_ = SteadyClock::now();
   const int asked = std::min(free_slots(), plan_.config.batch_size);
   const int backend_pid = work_.connection().backend_pid();
   store::TaskStore(work_.connection())
@@ -365,7 +361,7 @@ void Worker::look() {
            .worker_id = identity_.worker_id,
            .quantity = asked,
            .with_flow_input = needs_flow_input_,
-           .with_next_visible = !pace_.knows_next(looked_at_)},
+           .with_next_visible = !pace_.knows_next(SteadyClock::now())},
           [this, asked, backend_pid](Result<store::ClaimAnswer> answer) {
             asking_ = 0;
             claiming_ = false;
@@ -388,14 +384,13 @@ void Worker::take(store::ClaimAnswer answer, int asked) {
   const Milliseconds pause =
       found > 0 ? pace_.after(asked, found)
                 : pace_.after_empty(asked, answer.next_visible_in, SteadyClock::now());
-  // A wake-up that came meanwhile may be about a message that this look could not see yet.
-  if (std::exchange(woken_, false)) {
-    poll_timer_.start(std::min(pause, Milliseconds(kWakePause)));
-  } else if (pause > 0ms) {
+  if (pause > 0ms) {
     poll_timer_.start(pause);
   } else {
     look_due_ = true;
   }
+  // A wake-up that came meanwhile may be about a message that this look could not see yet.
+  if (std::exchange(woken_, false) && !look_due_) look_soon();
   arm_deadlines();
   pump();
   check_idle();
@@ -404,13 +399,16 @@ void Worker::take(store::ClaimAnswer answer, int asked) {
 // Somebody says that there may be work in the queue.
 void Worker::wake() {
   if (state_ != State::polling) return;
-  pace_.wake();
   woken_ = claiming_;
   if (claiming_) return;
-  const auto due = looked_at_ + kWakePause;
-  if (due > SteadyClock::now()) return poll_timer_.start(until(due));
-  look_due_ = true;
+  look_soon();
   pump();
+}
+
+void Worker::look_soon() {
+  const Milliseconds pause = pace_.wake(SteadyClock::now());
+  if (pause > 0ms) return poll_timer_.start(pause);
+  look_due_ = true;
 }
 
 void Worker::run(store::ClaimedTask claimed) {
@@ -535,6 +533,10 @@ void Worker::settled(const Batch& batch, const Result<std::vector<store::Settled
   if (result) {
     proven();
     wake_others(batch, *result);
+    // What is completed gives work to other queues, unless the flow has but one. A failure may be
+    // back at once.
+    const bool completed = tasks_.at(batch.front())->outcome->kind == StepOutcome::Kind::completed;
+    if (!completed || !plan_.step_slug || !queue_runs_dry_) look_due_ = true;
     for (std::size_t i = 0; i < batch.size(); ++i) end_task(batch[i], result->at(i).outcome);
     tell_ended();
     return after_settling();
@@ -552,6 +554,7 @@ void Worker::given_back(const Batch& batch, const Result<int>& count) {
   proven();
   released_ += *count;
   report(contract::Work{plan_.queue_name});
+  look_due_ = true;
   for (const Ticket ticket : batch) end_task(ticket, store::SettleOutcome::applied);
   tell_ended();
   after_settling();
@@ -591,8 +594,6 @@ void Worker::wake_others(const Batch& batch, const std::vector<store::Settled>& 
 void Worker::after_settling() {
   std::erase_if(unsettled_, [&](Ticket ticket) { return !tasks_.contains(ticket); });
   if (unsettled_.empty()) alone_ = false;
-  // A finished step may have put its successors into this very queue.
-  look_due_ = true;
   pump();
   check_idle();
 }

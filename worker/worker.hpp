@@ -88,6 +88,7 @@ class Worker {
   void look();
   void take(store::ClaimAnswer answer, int asked);
   void wake();
+  void look_soon();
   void wake_others(const Batch& batch, const std::vector<store::Settled>& results);
   void run(store::ClaimedTask claimed);
   void run_handler(Ticket ticket, const std::shared_ptr<Task>& task, LazyResources& resources);
@@ -172,7 +173,6 @@ class Worker {
   bool look_due_ = false;
   bool woken_ = false;  // while a look was out
   bool queue_runs_dry_ = true;
-  SteadyClock::time_point looked_at_;
   bool goodbye_said_ = false;
   bool database_up_ = false;                 // it has answered on this connection
   std::optional<std::string> down_because_;  // the SQLSTATE that was said; empty: not down

@@ -46,8 +46,22 @@ TEST_CASE("a message that somebody else reads is no reason to hurry", "[worker][
 TEST_CASE("a wake-up starts the pace over", "[worker][poller]") {
   PollPace pace(100ms, 1000ms);
   for (int i = 0; i < 50; ++i) pace.after(4, 0);
-  pace.wake();
+  CHECK(pace.wake(pgflow::SteadyClock::now()) == 0ms);
   CHECK(pace.after(4, 0) == 100ms);
+}
+
+TEST_CASE(
+    "a wake-up is followed at once, a flood of them every few milliseconds", "[worker][poller]"
+) {
+  PollPace pace(100ms, 1000ms);
+  const auto now = pgflow::SteadyClock::now();
+  // Another look, as after a settling, is no reason to wait.
+  pace.after(4, 0);
+  CHECK(pace.wake(now) == 0ms);
+  CHECK(pace.wake(now + 2ms) == 3ms);
+  CHECK(pace.wake(now + 3ms) == 2ms);
+  CHECK(pace.wake(now + 5ms) == 0ms);
+  CHECK(pace.wake(now + 6ms) == 4ms);
 }
 
 TEST_CASE(
