@@ -5,7 +5,7 @@
 --   1 a failed run has no unfinished task       5 an unfinished task has its message in its queue, a final one has not
 --   2 a step that is over has none either       6 a task's queue is its step's
 --   3 remaining_tasks of a started step         7 a task that was begun has an attempt
---   4 remaining_steps of a run                  8 a step has its run, a task its step
+--   4 remaining_steps of a run                  8 a run has its flow, a step its run, a task its step
 
 create or replace function pgflow.check_integrity(p_flow_slug text default null, max_runs int default 1000)
 returns table (
@@ -104,6 +104,10 @@ begin
     select 7, t.flow_slug, t.run_id, t.step_slug, t.task_index, format('The task is %s without an attempt.', t.status)
       from pgflow.step_tasks t
       where t.run_id = any(v_run_ids) and t.status in ('started', 'completed', 'failed') and t.attempts_count = 0;
+  return query
+    select 8, r.flow_slug, r.run_id, null, null::int, 'The run has no flow.'
+      from pgflow.runs r
+      where r.run_id = any(v_run_ids) and not exists (select from pgflow.flows f where f.flow_slug = r.flow_slug);
   return query
     select 8, ss.flow_slug, ss.run_id, ss.step_slug, null::int, 'The step has no run.'
       from pgflow.step_states ss

@@ -1,7 +1,7 @@
 -- check_integrity finds each invariant that somebody broke past the functions, and nothing in a database that only they wrote.
 \ir ../../support/engine.psql
 begin;
-select plan(17);
+select plan(18);
 
 select pgflow.ensure_flow_compiled('own', '{"steps": [{"slug": "m", "stepType": "map"}, {"slug": "x"}, {"slug": "y", "dependencies": ["x"]}]}', 'step') \g /dev/null
 select pgflow.ensure_flow_compiled('other', '{"steps": [{"slug": "x"}]}', 'step') \g /dev/null
@@ -40,6 +40,7 @@ select is(pg_temp.after(format($$ update pgflow.step_tasks set message_id = null
 select is(pg_temp.after(format($$ select pgmq.send('own__m', '{}'); update pgflow.step_tasks set message_id = (select max(msg_id) from pgmq.q_own__m) where run_id = %L and step_slug = 'm' and task_index = 0 $$, :'run')), '{"5 m[0]"}', 'a message that stayed');
 select is(pg_temp.after(format($$ update pgflow.step_tasks set queue_name = 'other__x', message_id = 99 where run_id = %L and step_slug = 'm' and task_index = 0 $$, :'run')), '{"6 m[0]"}', 'a task on another queue');
 select is(pg_temp.after(format($$ update pgflow.step_tasks set attempts_count = 0 where run_id = %L $$, :'done')), '{"7 x[0]"}', 'a result of no attempt');
+select is(pg_temp.after(format($$ update pgflow.runs set flow_slug = 'gone' where run_id = %L $$, :'done')), '{"8 []"}', 'a run without a flow');
 select is(pg_temp.after(format($$ delete from pgflow.runs where run_id = %L $$, :'done')), '{"8 x[]"}', 'steps without a run');
 select is(pg_temp.after(format($$ delete from pgflow.step_states where run_id = %L $$, :'done')), '{"8 x[0]"}', 'tasks without a step');
 
