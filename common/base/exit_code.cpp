@@ -28,7 +28,7 @@ std::string_view exit_code_name(int code) noexcept {
     case ExitCode::config:
       return "config invalid or different from the database";
     case ExitCode::fenced:
-      return "fenced";
+      return "fenced or deprecated";
     case ExitCode::recycle:
       return "recycle wanted";
     case ExitCode::orphaned:

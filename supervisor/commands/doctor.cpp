@@ -64,7 +64,7 @@ where a.datname = current_database() and a.state like 'idle in transaction%'
   and a.state_change < clock_timestamp() - interval '1 minute'
 order by a.state_change)sql", false},
     {"PGF112", "coverage", "every step has a live worker", "steps without a live worker",
-     "`pgflow coverage`; start their workers with `pgflow up`.", R"sql(
+     "`pgflow coverage` and `pgflow status` say why: `pgflow up` starts workers, `pgflow unfence` lifts a fence.", R"sql(
 select format('%s%s/%s%s%s', case when t.queued > 0 and f.reason is null then '!' end, c.flow_slug, c.step_slug,
   case when t.queued > 0 then format(': %s task(s) wait', t.queued) end, ' (fenced: ' || f.reason || ')')
 from pgflow.route_coverage() c
@@ -194,6 +194,9 @@ class Doctor {
     }
     problems("PGF118", "config", common_.config->string() + " is valid", wrong);
     problems("PGF119", "programs", "the worker programs are there", programs);
+    // Without an address all but the database can be looked at.
+    if (!loaded && wrong.empty() && programs.empty())
+      loaded = settings::load(*common_.config, {.database_url = "postgresql:///"});
     if (!loaded) return;
     settings_ = std::move(*loaded);
     state_dir(settings_->supervisor.state_dir);

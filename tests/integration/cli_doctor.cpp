@@ -358,6 +358,12 @@ TEST_CASE("a state folder that cannot be written to fails", "[cli][doctor]") {
   const Examined result = examine(database.url(), {"-c", file});
   CHECK(result.exit_code == 1);
   CHECK(contains(result.at("PGF120"), "fail: /proc cannot be written to | "));
+
+  // What needs no database is looked at without an address of one.
+  const Examined offline = examined(run_pgflow({"doctor", "-o", "json", "-c", file}));
+  CHECK(offline.at("PGF101").starts_with("fail:"));
+  CHECK(offline.at("PGF120") == result.at("PGF120"));
+  CHECK(offline.at("PGF122") == result.at("PGF122"));
 }
 
 TEST_CASE("every check of doctor has its paragraph in docs/doctor.md", "[cli][doctor]") {
