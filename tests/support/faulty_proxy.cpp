@@ -88,9 +88,23 @@ void FaultyProxy::disarm() {
   fault_.reset();
 }
 
+namespace {
+
+// A statement that is prepared and nothing else: Parse, then Sync (PostgreSQL's protocol, 55.2.3).
+bool is_preparation(const std::string& request) {
+  if (request.size() < 5 || request[0] != 'P') return false;
+  std::size_t length = 0;  // of Parse without its type, big-endian
+  for (int i = 1; i <= 4; ++i)
+    length = length << 8U | static_cast<unsigned char>(request[static_cast<std::size_t>(i)]);
+  return request.size() > length + 1 && request[length + 1] == 'S';
+}
+
+}  // namespace
+
 std::optional<Fault> FaultyProxy::judge(const std::string& request) {
   const std::lock_guard lock(mutex_);
-  if (!fault_ || request.find(text_) == std::string::npos || !seen_.insert(request).second) {
+  if (!fault_ || is_preparation(request) || request.find(text_) == std::string::npos ||
+      !seen_.insert(request).second) {
     return std::nullopt;
   }
   ++faults_;

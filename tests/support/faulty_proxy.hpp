@@ -30,7 +30,7 @@ class FaultyProxy {
   std::string url(const Database& database) const;
 
   // Every request that contains `text` meets the fault when it is seen first; asked again, byte for
-  // byte, it goes through.
+  // byte, it goes through. What only prepares a statement is none.
   void arm(Fault fault, std::string text);
   void disarm();
   int faults() const { return faults_.load(); }  // met so far
