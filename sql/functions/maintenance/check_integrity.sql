@@ -1,7 +1,8 @@
 -- pgflow.check_integrity: what of the newest runs breaks an invariant of the engine (sql-core 1.7). No row: all is well.
 -- Called by: operators, `pgflow doctor`; proves on a live database what no foreign key and no trigger checks.    Locks: none.
--- Promises: the max_runs newest runs, of one flow or of all, their steps, tasks and messages, as one moment shows them. The cost
---   grows with their tasks, not with the database.
+-- Promises: the max_runs newest runs, of one flow or of all, their steps, tasks and messages, as one moment shows them; and of the
+--   10 * max_runs newest steps and tasks of all flows those that have lost their run or step. The cost grows with that, not with
+--   the database.
 --   1 a failed run has no unfinished task       5 an unfinished task has its message in its queue, a final one has not
 --   2 a step that is over has none either       6 a task's queue is its step's
 --   3 remaining_tasks of a started step         7 a task that was begun has an attempt
@@ -22,7 +23,6 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_run_ids uuid[];
-  v_oldest uuid;
 begin
   if max_runs is null or max_runs < 0 then
     perform pgflow._refuse_argument('check_integrity', 'max_runs', max_runs::text, 'a number of runs, 0 or more');
@@ -34,7 +34,6 @@ begin
       select r.run_id from pgflow.runs r where r.flow_slug = p_flow_slug order by r.started_at desc limit max_runs
     );
   end if;
-  v_oldest := (select id from unnest(v_run_ids) as examined (id) order by id limit 1);
 
   return query
     select 1, t.flow_slug, t.run_id, t.step_slug, t.task_index, format('The run failed, its task is %s.', t.status)
@@ -108,14 +107,16 @@ begin
     select 8, r.flow_slug, r.run_id, null, null::int, 'The run has no flow.'
       from pgflow.runs r
       where r.run_id = any(v_run_ids) and not exists (select from pgflow.flows f where f.flow_slug = r.flow_slug);
+  -- From the newest rows down: ids need not follow time, so there is no oldest one at which to stop.
   return query
     select 8, ss.flow_slug, ss.run_id, ss.step_slug, null::int, 'The step has no run.'
-      from pgflow.step_states ss
-      where ss.run_id >= v_oldest and not exists (select from pgflow.runs r where r.run_id = ss.run_id);
+      from (select newest.* from pgflow.step_states newest order by newest.run_id desc limit 10 * max_runs::bigint) ss
+      where (p_flow_slug is null or ss.flow_slug = p_flow_slug)
+        and not exists (select from pgflow.runs r where r.run_id = ss.run_id);
   return query
     select 8, t.flow_slug, t.run_id, t.step_slug, t.task_index, 'The task has no step.'
-      from pgflow.step_tasks t
-      where t.run_id >= v_oldest
+      from (select newest.* from pgflow.step_tasks newest order by newest.run_id desc limit 10 * max_runs::bigint) t
+      where (p_flow_slug is null or t.flow_slug = p_flow_slug)
         and not exists (select from pgflow.step_states ss where ss.run_id = t.run_id and ss.step_slug = t.step_slug);
 end;
 $$;

@@ -1,7 +1,7 @@
 -- check_integrity finds each invariant that somebody broke past the functions, and nothing in a database that only they wrote.
 \ir ../../support/engine.psql
 begin;
-select plan(18);
+select plan(21);
 
 select pgflow.ensure_flow_compiled('own', '{"steps": [{"slug": "m", "stepType": "map"}, {"slug": "x"}, {"slug": "y", "dependencies": ["x"]}]}', 'step') \g /dev/null
 select pgflow.ensure_flow_compiled('other', '{"steps": [{"slug": "x"}]}', 'step') \g /dev/null
@@ -43,6 +43,10 @@ select is(pg_temp.after(format($$ update pgflow.step_tasks set attempts_count = 
 select is(pg_temp.after(format($$ update pgflow.runs set flow_slug = 'gone' where run_id = %L $$, :'done')), '{"8 []"}', 'a run without a flow');
 select is(pg_temp.after(format($$ delete from pgflow.runs where run_id = %L $$, :'done')), '{"8 x[]"}', 'steps without a run');
 select is(pg_temp.after(format($$ delete from pgflow.step_states where run_id = %L $$, :'done')), '{"8 x[0]"}', 'tasks without a step');
+
+select is(pg_temp.after(format($$ delete from pgflow.runs where run_id = %L $$, :'done'), 'other'), '{"8 x[]"}', 'of this flow');
+select is(pg_temp.after(format($$ delete from pgflow.runs where run_id = %L $$, :'done'), 'own'), null, 'and not of another');
+select is(pg_temp.after('delete from pgflow.runs'), '{"8 m[]","8 m[]","8 x[]","8 x[]","8 x[]","8 y[]","8 y[]"}', 'also when no run is left');
 
 select is(pg_temp.after(format($$ update pgflow.runs set remaining_steps = 2 where run_id = %L $$, :'run'), 'other'), null, 'of the flow that is asked for');
 select is(pg_temp.after(format($$ update pgflow.runs set remaining_steps = 2 where run_id = %L $$, :'run'), null, 1), null, 'and of the newest runs only');
