@@ -25,7 +25,7 @@ class WorkerOutput {
   void finish();
 
  private:
-  // False: no more for now, or for ever.
+  // False: the pipe is empty, or closed.
   bool read();
   void take(std::string_view text);
   void end_line();
