@@ -4,8 +4,8 @@
 --   who already holds queue rows (read_and_claim) cannot deadlock with those who lock tasks first.
 -- Promises: only queued tasks of this flow, queue and step whose run and step are started; each costs one attempt, and its
 --   message is invisible for timeout + 2 s before the row is returned. hidden_for: the messages are leased by this
---   transaction for that many seconds already. A shared array (run input or dependency) is opened once for each run. The rows come step by
---   step.
+--   transaction for that many seconds already. A shared array (run input or dependency) is opened once for each run and step.
+--   The rows come step by step.
 -- Refuses: a task for an unknown worker (23503); a claimed task whose message is gone (everything rolls back).
 
 create or replace function pgflow._claim_tasks(
